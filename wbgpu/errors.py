@@ -1,0 +1,77 @@
+"""Exceptions that wbgpu raises for its users.
+
+::
+
+    WbgpuError
+    ├── ConfigurationError        a setting or flag is wrong
+    ├── InputError                something on disk is wrong
+    │   ├── PairingError          ground truth and predictions do not pair up
+    │   ├── VideoError            one video cannot be read as a whole
+    │   ├── AlignmentError        two readable videos cannot be aligned
+    │   └── ResultFileError       a JSON result cannot be read or contradicts itself
+    ├── IncompatibleResultsError  two results must not be compared
+    └── NothingScoredError        every episode failed, so there is no result
+
+Messages name the argument, file or JSON path, what was expected, what came, and what to do.
+The command line prints them and exits with 2.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class WbgpuError(Exception):
+    """Base of every error that wbgpu raises on purpose."""
+
+
+class ConfigurationError(WbgpuError, ValueError):
+    """A setting, flag or argument is missing, unknown or out of range."""
+
+
+class InputError(WbgpuError):
+    """A file or folder that was given cannot be used."""
+
+
+class PairingError(InputError):
+    """Ground-truth and prediction episodes do not pair one to one."""
+
+
+class VideoError(InputError):
+    """A video is missing, unreadable, damaged or empty.
+
+    Attributes:
+        path: the file.
+    """
+
+    def __init__(self, path: str | Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = Path(path)
+        self.reason = reason
+
+
+class AlignmentError(InputError):
+    """Two readable videos differ in a way that the alignment policy forbids."""
+
+
+class ResultFileError(InputError):
+    """A result file is not strict JSON, not a known result, or contradicts itself.
+
+    Attributes:
+        path: the file.
+        json_path: where in the document, such as ``$.episodes[2].score``; ``$`` is the whole.
+    """
+
+    def __init__(self, path: str | Path, json_path: str, reason: str) -> None:
+        super().__init__(f"{path}: {json_path}: {reason}")
+        self.path = Path(path)
+        self.json_path = json_path
+        self.reason = reason
+
+
+class IncompatibleResultsError(WbgpuError):
+    """Baseline and candidate were measured on different episodes or under different settings."""
+
+
+class NothingScoredError(WbgpuError):
+    """Every episode of a run failed."""

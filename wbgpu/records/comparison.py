@@ -1,0 +1,129 @@
+"""Baseline against candidate, and the verdict on it. Change is candidate - baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from wbgpu.records.suite import SuiteResult
+
+View = Literal["prefix", "step"]
+
+
+@dataclass(frozen=True)
+class MetricChange:
+    """Means of one metric over the suite; ``metric`` may be of the composite or not."""
+
+    metric: str
+    baseline: float
+    candidate: float
+    change: float
+    baseline_count: int
+    candidate_count: int
+
+
+@dataclass(frozen=True)
+class HorizonChange:
+    """Means of one metric at one horizon (1-based) in one view."""
+
+    horizon: int
+    view: View
+    metric: str
+    baseline: float
+    candidate: float
+    change: float
+    baseline_count: int
+    candidate_count: int
+
+
+@dataclass(frozen=True)
+class EpisodeChange:
+    """Composites of one episode."""
+
+    episode_id: str
+    baseline: float
+    candidate: float
+    change: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two results on the same episodes.
+
+    Attributes:
+        overall: change of the mean composite; ``metric`` is ``composite``.
+        composite_metrics: changes of the composite's metrics, by name.
+        other_metrics: changes of all other metrics (native units), by name.
+        composite_horizons: prefix-view changes of the composite's metrics, by horizon and name.
+        other_horizons: changes of all other metrics, and step views of all.
+        episodes: by episode id, those with a composite on both sides.
+        mismatches: ways in which the two were configured differently.
+        warnings: what could not be checked.
+    """
+
+    baseline: SuiteResult
+    candidate: SuiteResult
+    overall: MetricChange
+    composite_metrics: tuple[MetricChange, ...]
+    other_metrics: tuple[MetricChange, ...]
+    composite_horizons: tuple[HorizonChange, ...]
+    other_horizons: tuple[HorizonChange, ...]
+    episodes: tuple[EpisodeChange, ...]
+    mismatches: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval for the mean paired change of the composite.
+
+    Attributes:
+        method: such as ``paired_bootstrap_episode_delta``.
+        level: 0-1.
+        num_samples: bootstrap draws.
+        seed: of the private generator.
+        num_episodes: pairs.
+    """
+
+    method: str
+    mean: float
+    level: float
+    lower: float
+    upper: float
+    num_samples: int
+    seed: int
+    num_episodes: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One broken rule.
+
+    Attributes:
+        kind: worldbench's name of the rule, such as ``overall``, ``metric`` or ``horizon``.
+        evidence: the numbers and names that broke it, keyed as worldbench keys them.
+    """
+
+    kind: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a gate said.
+
+    Attributes:
+        status: ``PASS`` or ``FAIL``.
+        thresholds: the policy's settings.
+        failures: the broken rules in the order they were checked; empty exactly on ``PASS``.
+        interval: set when the policy asked for one.
+    """
+
+    status: Literal["PASS", "FAIL"]
+    policy: str
+    comparison: Comparison
+    thresholds: Mapping[str, Any]
+    failures: tuple[Failure, ...]
+    warnings: tuple[str, ...]
+    interval: Interval | None = None

@@ -1,0 +1,73 @@
+"""What a metric is, and what it said about one episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Status = Literal["available", "unsupported", "error"]
+
+SCORE_UNIT = "score"
+"""Unit of metrics on worldbench's 0-100 scale; they alone enter the composite."""
+
+
+@dataclass(frozen=True)
+class MetricInfo:
+    """The identity of a metric, the same on every episode of a run.
+
+    Attributes:
+        name: the key in results and configs, such as ``visual_similarity``.
+        metric_id: name, definition and version, such as ``visual_similarity/worldbench-1.0``.
+            Values under different ids are never compared.
+        unit: ``score`` (0-100) or the native unit, such as ``dB`` or ``squared intensity``.
+        higher_is_better: direction of improvement.
+    """
+
+    name: str
+    metric_id: str
+    unit: str
+    higher_is_better: bool
+
+
+@dataclass(frozen=True)
+class MetricOutcome:
+    """One metric on one episode. Missing is not zero: no value without ``available``.
+
+    Attributes:
+        status: ``available``, ``unsupported`` (the metric does not apply here) or ``error``.
+        value: over all steps, in the metric's unit; ``None`` unless available.
+        reason: why there is no value; ``None`` when available.
+        error_type: exception class name when the status is ``error``.
+        prefix: value over steps 1..t for t = 1..T; ``None`` where undefined.
+        prefix_reason: why the ``None`` entries of an available metric's ``prefix`` are undefined.
+        step: value of step t alone, t = 1..T; empty when the metric has no such view.
+        prefix_details: named columns of supporting numbers, one entry per prefix 1..t.
+        issues: remarks for a person.
+    """
+
+    name: str
+    metric_id: str
+    status: Status
+    value: float | None = None
+    reason: str | None = None
+    error_type: str | None = None
+    prefix: tuple[float | None, ...] = ()
+    prefix_reason: str | None = None
+    step: tuple[float | None, ...] = ()
+    prefix_details: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    issues: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.status == "available") != (self.value is not None):
+            raise ValueError(
+                f"metric {self.name!r}: status {self.status!r} with value {self.value!r}; "
+                "a value is present exactly when the status is 'available'"
+            )
+        if self.status != "available" and not self.reason:
+            raise ValueError(f"metric {self.name!r}: status {self.status!r} needs a reason")
+
+    @property
+    def is_available(self) -> bool:
+        """Whether there is a value."""
+        return self.status == "available"

@@ -1,0 +1,130 @@
+"""JSON that refuses what JSON does not have, and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, NoReturn
+
+from wbgpu.errors import ResultFileError
+
+
+def read_json(path: str | Path) -> Any:
+    """Read one JSON document.
+
+    Raises:
+        ResultFileError: the file is missing, not UTF-8, not JSON, has a key twice in one object,
+            or holds a number that is not finite (``NaN``, ``Infinity``, ``1e999``).
+    """
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ResultFileError(file, "$", "the file does not exist") from None
+    except IsADirectoryError:
+        raise ResultFileError(file, "$", "expected a file, found a folder") from None
+    except UnicodeDecodeError as error:
+        raise ResultFileError(file, "$", f"not UTF-8 text ({error.reason})") from error
+    except OSError as error:
+        raise ResultFileError(file, "$", f"cannot be read ({error.strerror})") from error
+    return parse_json(text, file)
+
+
+def parse_json(text: str, source: str | Path) -> Any:
+    """Parse strict JSON; ``source`` names the text in errors. Raises as :func:`read_json`."""
+
+    def reject_constant(name: str) -> NoReturn:
+        raise ResultFileError(
+            source, _locate(text, name), f"{name} is not a finite number; wbgpu refuses the file"
+        )
+
+    def finite(literal: str) -> float:
+        value = float(literal)
+        if not math.isfinite(value):
+            raise ResultFileError(
+                source, _locate(text, literal), f"{literal} overflows to infinity"
+            )
+        return value
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        document = dict(pairs)
+        if len(document) != len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise ResultFileError(source, "$", f"the key {twice!r} stands twice in one object")
+        return document
+
+    try:
+        return json.loads(
+            text, parse_constant=reject_constant, parse_float=finite, object_pairs_hook=unique
+        )
+    except json.JSONDecodeError as error:
+        raise ResultFileError(
+            source, "$", f"not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+        ) from error
+    except RecursionError:
+        raise ResultFileError(source, "$", "nested too deeply to read") from None
+
+
+def write_json(path: str | Path, payload: Any) -> Path:
+    """Write strict JSON atomically: readers see the old file or the whole new one.
+
+    Raises:
+        ValueError: the payload holds a number that is not finite.
+    """
+    return write_text(path, json.dumps(payload, indent=2, allow_nan=False) + "\n")
+
+
+def write_text(path: str | Path, text: str) -> Path:
+    """Write UTF-8 text atomically, creating parent folders; returns the path."""
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(
+        dir=file.parent, prefix=f".{file.name}.", suffix=".tmp"
+    )
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as handle:
+            handle.write(text)
+            handle.flush()
+            os.fsync(handle.fileno())
+        # mkstemp makes the file private; a result is meant to be read by the team.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, file)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return file
+
+
+def _locate(text: str, token: str) -> str:
+    """JSON path of the first occurrence of a bad number, by parsing with it marked."""
+    marker = object()
+
+    def mark(literal: str) -> Any:
+        return marker if literal == token else 0.0
+
+    try:
+        document = json.loads(text, parse_constant=mark, parse_float=mark)
+    except (json.JSONDecodeError, RecursionError):
+        return "$"
+    return _path_of(document, marker, "$") or "$"
+
+
+def _path_of(node: Any, wanted: object, path: str) -> str | None:
+    if node is wanted:
+        return path
+    if isinstance(node, dict):
+        children = ((f"{path}.{key}", value) for key, value in node.items())
+    elif isinstance(node, list):
+        children = ((f"{path}[{index}]", value) for index, value in enumerate(node))
+    else:
+        return None
+    for child_path, value in children:
+        if (found := _path_of(value, wanted, child_path)) is not None:
+            return found
+    return None

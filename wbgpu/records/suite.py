@@ -1,0 +1,145 @@
+"""The result of evaluating one checkpoint's predictions on a suite of episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from wbgpu.records.metric import MetricInfo, MetricOutcome
+from wbgpu.records.summary import SuiteSummary
+from wbgpu.records.video import Alignment
+
+SCHEMA_VERSION = "2"
+"""worldbench's result schema, of which ours is a superset."""
+
+ResultType = Literal["batch_evaluation", "evaluation"]
+
+
+@dataclass(frozen=True)
+class EpisodeFailure:
+    """Why an episode has no scores.
+
+    Attributes:
+        error_type: exception class name.
+        message: names the file and the cause.
+    """
+
+    error_type: str
+    message: str
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """All metrics on one episode.
+
+    Attributes:
+        episode_id: the ground truth's path relative to its root, POSIX, extension included.
+        num_steps: T, scored steps; 0 when the episode failed.
+        score: composite over the available composite metrics, 0-100; ``None`` when none is
+            available or the episode failed.
+        prefix_scores: composite over steps 1..t, t = 1..T.
+        metrics: by metric name; empty when the episode failed.
+        alignment: how the pair was laid together; ``None`` in results of other tools.
+        failure: set exactly when the episode could not be scored.
+        warnings: remarks of the alignment.
+    """
+
+    episode_id: str
+    ground_truth_path: str
+    prediction_path: str
+    num_steps: int
+    score: float | None
+    prefix_scores: tuple[float | None, ...] = ()
+    metrics: Mapping[str, MetricOutcome] = field(default_factory=dict)
+    alignment: Alignment | None = None
+    failure: EpisodeFailure | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Everything that must be equal for two results to be comparable.
+
+    Attributes:
+        metric_ids: by metric name.
+        num_context: leading frames not scored.
+        alignment_policy: ``strict`` or ``safe``.
+        resize_policy: how predictions of another size were treated.
+    """
+
+    metric_ids: Mapping[str, str]
+    num_context: int
+    alignment_policy: str
+    resize_policy: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How the numbers came about; may differ between comparable results.
+
+    Attributes:
+        environment: versions of Python, torch, the decoder and so on, and the machine's kind.
+        device: where statistics ran, such as ``cpu`` or ``cuda:0 (NVIDIA H200)``.
+        statistics_path: ``reference``, ``cpu`` or ``triton``.
+        decoder: backend name.
+        input_sha256: by ``ground_truth/<episode_id>`` and ``prediction/<episode_id>``.
+        configuration: the resolved configuration of the run.
+        configuration_file: the wbgpu.yml or worldbench.yml that was read, or ``None``.
+        command: the command line, or ``None`` when called from Python.
+    """
+
+    environment: Mapping[str, str]
+    device: str
+    statistics_path: str
+    decoder: str
+    input_sha256: Mapping[str, str]
+    configuration: Mapping[str, Any]
+    configuration_file: str | None = None
+    command: str | None = None
+
+
+@dataclass(frozen=True)
+class SuiteResult:
+    """One checkpoint on one suite.
+
+    Attributes:
+        result_type: ``batch_evaluation`` (paired folders) or ``evaluation`` (one pair or dataset).
+        schema_version: as in the file; ``"2"`` for results made here.
+        producer: tool and version, such as ``wbgpu 0.1.0`` or ``worldbench 0.4.1``.
+        created_at: UTC, ISO 8601.
+        skip_context: worldbench's name for ``num_context``.
+        dataset_identifier: ``sha256:...`` over ids and bytes of the ground truth, or ``None``.
+        enabled_metrics, required_metrics, configured_weights, configuration_hash: of the
+            composite; the hash is ``None`` in files older than schema 2.
+        metric_infos: by metric name, composite metrics and others.
+        episodes: sorted by id, failed ones included.
+        summary: aggregates over the scored episodes.
+        protocol, provenance: ``None`` in results of other tools.
+        notes: such as demo notices.
+    """
+
+    result_type: ResultType
+    schema_version: str
+    producer: str
+    created_at: str
+    checkpoint_name: str
+    ground_truth_root: str
+    predictions_root: str
+    skip_context: int | None
+    dataset_identifier: str | None
+    enabled_metrics: tuple[str, ...]
+    required_metrics: tuple[str, ...]
+    configured_weights: Mapping[str, float]
+    configuration_hash: str | None
+    metric_infos: Mapping[str, MetricInfo]
+    episodes: tuple[EpisodeResult, ...]
+    summary: SuiteSummary
+    protocol: Protocol | None = None
+    provenance: Provenance | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def failed_episodes(self) -> tuple[EpisodeResult, ...]:
+        """Episodes that could not be scored."""
+        return tuple(episode for episode in self.episodes if episode.failure is not None)

@@ -1,0 +1,77 @@
+"""What is known of a video file, and how two of them were laid against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+AlignmentPolicy = Literal["strict", "safe"]
+
+
+@dataclass(frozen=True)
+class VideoInfo:
+    """One video, as a decoder will hand it out.
+
+    Attributes:
+        path: the file.
+        num_frames: presented frames (those an edit list discards are not counted).
+        height: pixels, after rotation.
+        width: pixels, after rotation.
+        fps: average frames per second; ``None`` when the file does not say.
+        codec: codec name, such as ``h264``.
+        pixel_format: as stored, such as ``yuv420p``.
+        color_space: as tagged, such as ``bt709``; ``None`` when untagged.
+        color_range: ``limited``, ``full`` or ``None`` when untagged.
+        rotation_degrees: clockwise display rotation that was applied, 0, 90, 180 or 270.
+        is_variable_frame_rate: presentation times are not evenly spaced.
+        backend: the decoder's name.
+        device: where frames were really decoded, such as ``cpu``.
+        fallback_reason: why the device asked for did not decode, or ``None``.
+    """
+
+    path: str
+    num_frames: int
+    height: int
+    width: int
+    fps: float | None
+    codec: str
+    pixel_format: str
+    color_space: str | None
+    color_range: str | None
+    rotation_degrees: int
+    is_variable_frame_rate: bool
+    backend: str
+    device: str
+    fallback_reason: str | None = None
+
+    @property
+    def resolution(self) -> str:
+        """``WIDTHxHEIGHT``."""
+        return f"{self.width}x{self.height}"
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Which frames of a pair are scored: steps 1..T of both futures.
+
+    Attributes:
+        policy: ``strict`` or ``safe``.
+        num_context: leading frames of both videos that are not scored.
+        num_steps: T, the scored steps.
+        target: the ground-truth video.
+        prediction: the predicted video.
+        resized: predictions are resized to the target's size.
+        fps_differed: frame rates differ by more than 1 %; steps are compared by index.
+        max_count_mismatch: frames by which the futures might have differed (``safe`` only).
+        warnings: what a person should know.
+    """
+
+    policy: AlignmentPolicy
+    num_context: int
+    num_steps: int
+    target: VideoInfo
+    prediction: VideoInfo
+    resized: bool = False
+    fps_differed: bool = False
+    max_count_mismatch: int = 0
+    warnings: tuple[str, ...] = ()
