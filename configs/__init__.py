@@ -1,0 +1,1 @@
+"""Hydra configuration groups, installed as ``wbgpu.configs`` (``pkg://wbgpu.configs``)."""

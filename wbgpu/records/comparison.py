@@ -10,6 +10,12 @@ from wbgpu.records.suite import SuiteResult
 
 View = Literal["prefix", "step"]
 
+UNCHANGED_TOLERANCE = 0.01
+"""Composite points below which nothing counts as a change (worldbench's number)."""
+
+SMALL_SAMPLE = 10
+"""Fewer paired episodes than this make an interval doubtful (worldbench's number)."""
+
 
 @dataclass(frozen=True)
 class MetricChange:
@@ -52,7 +58,8 @@ class Comparison:
     """Two results on the same episodes.
 
     Attributes:
-        overall: change of the mean composite; ``metric`` is ``composite``.
+        overall: change of the suite's composite, with ``metric`` ``composite``; ``None`` when
+            either side has none.
         composite_metrics: changes of the composite's metrics, by name.
         other_metrics: changes of all other metrics (native units), by name.
         composite_horizons: prefix-view changes of the composite's metrics, by horizon and name.
@@ -64,7 +71,7 @@ class Comparison:
 
     baseline: SuiteResult
     candidate: SuiteResult
-    overall: MetricChange
+    overall: MetricChange | None
     composite_metrics: tuple[MetricChange, ...]
     other_metrics: tuple[MetricChange, ...]
     composite_horizons: tuple[HorizonChange, ...]
@@ -72,6 +79,31 @@ class Comparison:
     episodes: tuple[EpisodeChange, ...]
     mismatches: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def improved(self) -> tuple[EpisodeChange, ...]:
+        """Episodes whose composite rose by more than the tolerance."""
+        return tuple(item for item in self.episodes if item.change > UNCHANGED_TOLERANCE)
+
+    @property
+    def regressed(self) -> tuple[EpisodeChange, ...]:
+        """Episodes whose composite dropped by more than the tolerance."""
+        return tuple(item for item in self.episodes if item.change < -UNCHANGED_TOLERANCE)
+
+    @property
+    def num_unchanged(self) -> int:
+        """Episodes that neither improved nor regressed."""
+        return len(self.episodes) - len(self.improved) - len(self.regressed)
+
+    @property
+    def worst_changes(self) -> tuple[EpisodeChange, ...]:
+        """Up to five episodes with the lowest change, lowest first."""
+        return tuple(sorted(self.episodes, key=lambda item: item.change)[:5])
+
+    @property
+    def best_changes(self) -> tuple[EpisodeChange, ...]:
+        """Up to five episodes with the highest change, highest first."""
+        return tuple(sorted(self.episodes, key=lambda item: item.change, reverse=True)[:5])
 
 
 @dataclass(frozen=True)
@@ -102,7 +134,8 @@ class Failure:
 
     Attributes:
         kind: worldbench's name of the rule, such as ``overall``, ``metric`` or ``horizon``.
-        evidence: the numbers and names that broke it, keyed as worldbench keys them.
+        evidence: the numbers and names that broke it, keyed as worldbench keys them; horizons
+            are 1-based integers.
     """
 
     kind: str

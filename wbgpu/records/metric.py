@@ -39,10 +39,13 @@ class MetricOutcome:
         value: over all steps, in the metric's unit; ``None`` unless available.
         reason: why there is no value; ``None`` when available.
         error_type: exception class name when the status is ``error``.
-        prefix: value over steps 1..t for t = 1..T; ``None`` where undefined.
+        prefix: value over steps 1..t for t = 1..T; ``None`` where undefined; empty when no
+            prefix of an unavailable metric has a value, or the metric has no such view.
         prefix_reason: why the ``None`` entries of an available metric's ``prefix`` are undefined.
+        prefix_reasons: the same per entry, where the reason changes with t; else empty.
         step: value of step t alone, t = 1..T; empty when the metric has no such view.
-        prefix_details: named columns of supporting numbers, one entry per prefix 1..t.
+        prefix_details: named columns of supporting numbers, one entry per prefix 1..t, ``None``
+            where ``prefix`` is undefined; worldbench's names for its metrics.
         issues: remarks for a person.
     """
 
@@ -54,6 +57,7 @@ class MetricOutcome:
     error_type: str | None = None
     prefix: tuple[float | None, ...] = ()
     prefix_reason: str | None = None
+    prefix_reasons: tuple[str | None, ...] = ()
     step: tuple[float | None, ...] = ()
     prefix_details: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     issues: tuple[str, ...] = ()
@@ -71,3 +75,22 @@ class MetricOutcome:
     def is_available(self) -> bool:
         """Whether there is a value."""
         return self.status == "available"
+
+    def prefix_at(self, horizon: int) -> float | None:
+        """Value over steps 1..horizon (1-based), or ``None``."""
+        return self.prefix[horizon - 1] if horizon <= len(self.prefix) else None
+
+    def step_at(self, horizon: int) -> float | None:
+        """Value of step ``horizon`` (1-based) alone, or ``None``."""
+        return self.step[horizon - 1] if horizon <= len(self.step) else None
+
+    def lacks_prefix_at(self, horizon: int) -> bool:
+        """Whether a value belongs at this horizon and is missing."""
+        has_view = bool(self.prefix) or not self.is_available
+        return has_view and self.prefix_at(horizon) is None
+
+    def prefix_reason_at(self, horizon: int) -> str | None:
+        """Why there is no value over steps 1..horizon."""
+        if horizon <= len(self.prefix_reasons) and self.prefix_reasons[horizon - 1]:
+            return self.prefix_reasons[horizon - 1]
+        return self.prefix_reason or self.reason

@@ -49,6 +49,15 @@ def parse_json(text: str, source: str | Path) -> Any:
             )
         return value
 
+    def whole(literal: str) -> int:
+        try:
+            return int(literal)
+        except ValueError:
+            # Python refuses to convert integers of more than a few thousand digits.
+            raise ResultFileError(
+                source, "$", f"holds an integer of {len(literal)} digits"
+            ) from None
+
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         document = dict(pairs)
         if len(document) != len(pairs):
@@ -59,7 +68,11 @@ def parse_json(text: str, source: str | Path) -> Any:
 
     try:
         return json.loads(
-            text, parse_constant=reject_constant, parse_float=finite, object_pairs_hook=unique
+            text,
+            parse_constant=reject_constant,
+            parse_float=finite,
+            parse_int=whole,
+            object_pairs_hook=unique,
         )
     except json.JSONDecodeError as error:
         raise ResultFileError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from wbgpu.records.metric import MetricInfo, MetricOutcome
-from wbgpu.records.summary import SuiteSummary
+from wbgpu.records.summary import SuiteSummary, Unavailable
 from wbgpu.records.video import Alignment
 
 SCHEMA_VERSION = "2"
@@ -55,6 +55,15 @@ class EpisodeResult:
     alignment: Alignment | None = None
     failure: EpisodeFailure | None = None
     warnings: tuple[str, ...] = ()
+
+
+def unavailable_episodes(episodes: Iterable[EpisodeResult], name: str) -> tuple[Unavailable, ...]:
+    """Scored episodes whose metric ``name`` has no value, and why."""
+    return tuple(
+        Unavailable(episode.episode_id, outcome.status, outcome.reason, outcome.error_type)
+        for episode in episodes
+        if (outcome := episode.metrics.get(name)) is not None and not outcome.is_available
+    )
 
 
 @dataclass(frozen=True)
@@ -143,3 +152,9 @@ class SuiteResult:
     def failed_episodes(self) -> tuple[EpisodeResult, ...]:
         """Episodes that could not be scored."""
         return tuple(episode for episode in self.episodes if episode.failure is not None)
+
+    @property
+    def measured_metrics(self) -> tuple[str, ...]:
+        """Names in the summary: the composite's in configured order, then the others by name."""
+        composite = [name for name in self.enabled_metrics if name in self.summary.metrics]
+        return (*composite, *sorted(set(self.summary.metrics) - set(composite)))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from wbgpu.records.metric import Status
 
@@ -24,6 +27,27 @@ class Distribution:
     p75: float
     p90: float
 
+    @staticmethod
+    def of(values: Sequence[float]) -> Distribution | None:
+        """Summarise finite values in float64, as worldbench does; ``None`` when there are none."""
+        if not values:
+            return None
+        array: np.ndarray[Any, np.dtype[np.float64]] = np.asarray(values, dtype=np.float64)
+        p10, p25, p50, p75, p90 = np.percentile(array, (10, 25, 50, 75, 90)).tolist()
+        return Distribution(
+            count=len(values),
+            mean=float(np.mean(array)),
+            median=float(np.median(array)),
+            std=float(np.std(array)),
+            min=float(np.min(array)),
+            max=float(np.max(array)),
+            p10=p10,
+            p25=p25,
+            p50=p50,
+            p75=p75,
+            p90=p90,
+        )
+
 
 @dataclass(frozen=True)
 class Unavailable:
@@ -33,6 +57,12 @@ class Unavailable:
     status: Status
     reason: str | None
     error_type: str | None = None
+
+
+def missing_status(missing: Sequence[Unavailable], num_available: int) -> Status:
+    """Status of a metric without a distribution: ``error`` when errors are all there is."""
+    only_errors = missing and all(episode.status == "error" for episode in missing)
+    return "error" if only_errors and not num_available else "unsupported"
 
 
 @dataclass(frozen=True)
@@ -91,6 +121,28 @@ class Coverage:
     configured_weight_coverage: float
     effective_normalized_weights: Mapping[str, float]
 
+    @staticmethod
+    def of(
+        configured_metrics: Sequence[str],
+        configured_weights: Mapping[str, float],
+        available_metrics: Iterable[str],
+    ) -> Coverage:
+        """Coverage when ``available_metrics`` were measured; others than configured are ignored."""
+        measured = set(available_metrics)
+        available = tuple(name for name in configured_metrics if name in measured)
+        total = sum(configured_weights.get(name, 0.0) for name in configured_metrics)
+        weight = sum(configured_weights.get(name, 0.0) for name in available)
+        return Coverage(
+            configured_metrics=tuple(configured_metrics),
+            available_metrics=available,
+            unsupported_metrics=tuple(n for n in configured_metrics if n not in measured),
+            metric_coverage=len(available) / len(configured_metrics) if configured_metrics else 0.0,
+            configured_weight_coverage=weight / total if total else 0.0,
+            effective_normalized_weights={
+                name: configured_weights.get(name, 0.0) / weight for name in available if weight > 0
+            },
+        )
+
 
 @dataclass(frozen=True)
 class SuiteSummary:
@@ -102,6 +154,8 @@ class SuiteSummary:
         horizons: 1..T in order.
         coverage: of the composite.
         worst_episodes: up to five ``(episode_id, score)``, lowest first, ties by id.
+        score: the suite's composite. Of a batch it is ``overall.mean``; of an evaluation the
+            composite of the metrics' means (worldbench's two rules). ``None`` without any.
     """
 
     overall: Distribution | None
@@ -109,3 +163,4 @@ class SuiteSummary:
     horizons: tuple[HorizonSummary, ...]
     coverage: Coverage
     worst_episodes: tuple[tuple[str, float], ...]
+    score: float | None

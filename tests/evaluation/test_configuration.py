@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hydra import compose as hydra_compose
+from hydra import initialize_config_module
+from omegaconf import OmegaConf
+
+from wbgpu.errors import ConfigurationError
+from wbgpu.evaluation.configuration import compose, request_from
+from wbgpu.records.profile import Profile
+
+PATHS = {"suite.ground_truth": "gt", "suite.predictions": "predictions"}
+
+
+def test_the_default_composite_has_worldbenchs_hash() -> None:
+    """Results of both tools carry it, and a strict gate refuses different ones."""
+    request = request_from(compose([], PATHS))
+    assert request.profile == Profile()
+    assert request.measured_profile.configuration_hash == Profile().configuration_hash
+
+
+def test_paths_with_hydras_special_characters_pass_verbatim() -> None:
+    path = "a b/x=1,{y}/'q'/${z}"
+    request = request_from(compose([], {**PATHS, "suite.ground_truth": path.replace("${z}", "z")}))
+    assert request.ground_truth == Path("a b/x=1,{y}/'q'/z")
+
+
+def test_metrics_are_chosen_by_name() -> None:
+    request = request_from(compose(["metrics=[visual_similarity,psnr]"], PATHS))
+    assert list(request.metrics) == ["visual_similarity", "psnr"]
+    assert "temporal_stability" not in request.measured_profile.enabled_metrics
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("suite.ground_truht=x", "nearest: 'suite.ground_truth'"),
+        ("devcie=cpu", "nearest: 'device'"),
+        ("metrics=[visual_simlarity]", "nearest: 'visual_similarity'"),
+        ("metrics=[visual_similarity,psnrr]", "nearest: 'psnr'"),
+        ("decoder=decrod", "nearest: 'decord'"),
+        ("loader.num_worker=1", "nearest: 'loader.num_workers'"),
+        ("suite=video", "nearest: 'videos'"),
+        ("suite.ground_truth=a b=c,{", "suite.ground_truth"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_nearest_valid_one(
+    override: str, message: str
+) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        compose([override])
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("suite.num_context=-1", "must be non-negative, got -1"),
+        ("suite.num_context=two", "suite.num_context: expected int, got 'two'"),
+        ("suite.num_context=true", "suite.num_context: expected int, got True"),
+        ("suite.alignment=loose", "'strict' or 'safe', got 'loose'"),
+        ("statistics=fast", "got 'fast'"),
+        ("loader.num_workers=0", "loader.num_workers: must be at least 1, got 0"),
+        ("trainer.devices=2", "one device, got 2"),
+        ("metrics=[]", "at least one metric"),
+        ("composite.visual_similarity.weight=-1", "got -1"),
+    ],
+)
+def test_a_wrong_value_names_its_key(override: str, message: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        request_from(compose([override], PATHS))
+    assert message in str(error.value)
+
+
+def test_missing_paths_are_named() -> None:
+    with pytest.raises(ConfigurationError, match=r"suite\.ground_truth, suite\.predictions"):
+        request_from(compose())
+
+
+def test_the_saved_configuration_composes_the_same_run_again() -> None:
+    first = request_from(compose(["metrics=[psnr]", "suite.num_context=3"], PATHS))
+    again = request_from(OmegaConf.create(dict(first.configuration)))
+    assert again.configuration == first.configuration
+    assert again.num_context == 3
+
+
+def test_works_inside_somebody_elses_hydra_application() -> None:
+    """A training script under Hydra calls wbgpu.evaluate; its own Hydra must survive."""
+    with initialize_config_module("wbgpu.configs", version_base="1.3"):
+        compose(["metrics=[psnr]"])
+        assert "suite" in hydra_compose("eval")

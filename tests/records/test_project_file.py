@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from worldbench.config import load_config
+
+from wbgpu.errors import ConfigurationError
+from wbgpu.records.profile import Profile
+from wbgpu.records.project_file import load_project_file
+
+GOOD = """
+metrics:
+  temporal_stability: {enabled: true, required: true, weight: 0.5}
+  contact_realism: {enabled: false}
+  visual_similarity: {weight: 2}
+gate:
+  max_metric_drop: 1.5
+  strict_config_match: false
+output:
+  markdown: false
+"""
+
+
+def test_without_a_file_the_defaults_are_worldbenchs(tmp_path: Path) -> None:
+    project = load_project_file(folder=tmp_path)
+    assert project.path is None
+    assert project.profile == Profile()
+    assert project.gate == {}
+
+
+def test_settings_and_hash_equal_worldbenchs_reading_of_the_same_file(tmp_path: Path) -> None:
+    """P64, P65: otherwise the same project file would give hashes that a gate refuses."""
+    path = tmp_path / "worldbench.yml"
+    path.write_text(GOOD)
+    theirs, _ = load_config(path)
+    ours = load_project_file(path)
+    assert ours.profile.configuration_hash == theirs.configuration_hash
+    assert list(ours.profile.enabled_metrics) == theirs.enabled_metrics
+    assert list(ours.profile.required_metrics) == theirs.required_metrics
+    assert ours.profile.configured_weights == theirs.configured_weights
+    assert ours.gate == {"max_metric_drop": 1.5, "strict_config_match": False}
+
+
+def test_released_fixture_files_load(shared: Path) -> None:
+    folder = shared / "data/worldbench_artifacts/fixtures_v0_4_1"
+    for name in ("worldbench.yml", "gate_config.yml"):
+        project = load_project_file(folder / name)
+        assert project.profile.configuration_hash == Profile().configuration_hash
+        assert project.gate["max_episode_regressions"] == 0
+
+
+def test_found_in_the_folder_and_named(tmp_path: Path) -> None:
+    """A file that nobody mentioned must not flip a verdict silently, so its path is kept."""
+    (tmp_path / "worldbench.yml").write_text(GOOD)
+    assert load_project_file(folder=tmp_path).path == tmp_path / "worldbench.yml"
+    (tmp_path / "wbgpu.yml").write_text("{}")
+    assert load_project_file(folder=tmp_path).path == tmp_path / "wbgpu.yml"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "metrics: {visual: {enabled: true}}",
+            "unknown key 'visual'; nearest: 'visual_similarity'",
+        ),
+        ("metrics: {visual_similarity: {wieght: 1}}", "unknown key 'wieght'; nearest: 'weight'"),
+        ("gates: {}", "unknown key 'gates'; nearest: 'gate'"),
+        ("gate: {max_drop: 1}", "unknown key 'max_drop'; nearest: 'max_"),
+        ("metrics: {visual_similarity: {weight: -1}}", "finite number >= 0, got -1"),
+        ("metrics: {visual_similarity: {weight: .inf}}", "finite number >= 0, got inf"),
+        ("metrics: {visual_similarity: {weight: true}}", "expected a number, got True"),
+        ("metrics: {visual_similarity: {enabled: 1}}", "expected true or false, got 1"),
+        (
+            "metrics: {visual_similarity: {enabled: false, required: true, weight: 1}}",
+            "required metrics must be enabled: visual_similarity",
+        ),
+        ("metrics: [visual_similarity]", "expected key: value pairs, got list"),
+        ("just text", "expected key: value pairs, got str"),
+        ("metrics: {a: [", "not valid YAML"),
+        (
+            json.dumps({"metrics": {name: {"enabled": False} for name in Profile().metrics}}),
+            "at least one composite metric must be enabled",
+        ),
+        (
+            json.dumps({"metrics": {name: {"weight": 0} for name in Profile().metrics}}),
+            "weights sum to zero",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_name_and_key(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    """P66."""
+    path = tmp_path / "wbgpu.yml"
+    path.write_text(text)
+    with pytest.raises(ConfigurationError) as error:
+        load_project_file(path)
+    assert str(path) in str(error.value)
+    assert message in str(error.value)
+
+
+def test_a_named_file_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="does not exist"):
+        load_project_file(tmp_path / "none.yml")

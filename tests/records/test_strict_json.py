@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wbgpu.errors import ResultFileError
+from wbgpu.records.strict_json import parse_json, read_json, write_json, write_text
+
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "json_path"),
+    [
+        ('{"a": [1.0, {"b": NaN}]}', "$.a[1].b"),
+        ('{"score": Infinity}', "$.score"),
+        ('{"score": -Infinity}', "$.score"),
+        ('{"score": 1e999}', "$.score"),
+        ("[0.5, -1e999]", "$[1]"),
+        ("NaN", "$"),
+    ],
+)
+def test_a_number_that_is_not_finite_is_refused_with_its_place(text: str, json_path: str) -> None:
+    with pytest.raises(ResultFileError) as caught:
+        parse_json(text, "result.json")
+    assert caught.value.json_path == json_path
+    assert "result.json" in str(caught.value)
+
+
+def test_the_word_nan_inside_a_string_is_not_a_number() -> None:
+    assert parse_json('{"name": "NaN Infinity"}', "x") == {"name": "NaN Infinity"}
+
+
+def test_a_key_that_stands_twice_is_refused() -> None:
+    """Python keeps the last one, so a file could show one score and be read as another."""
+    with pytest.raises(ResultFileError, match="'score' stands twice"):
+        parse_json('{"score": 1.0, "score": 2.0}', "x")
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a": 1,}', "[1] 2", "'a'", "[" * 100_000, "9" * 5000])
+def test_what_is_not_json_is_an_error_of_the_file(text: str) -> None:
+    with pytest.raises(ResultFileError):
+        parse_json(text, "x")
+
+
+def test_read_names_what_is_wrong_with_the_file(tmp_path: Path) -> None:
+    with pytest.raises(ResultFileError, match="does not exist"):
+        read_json(tmp_path / "absent.json")
+    with pytest.raises(ResultFileError, match="found a folder"):
+        read_json(tmp_path)
+    (tmp_path / "latin.json").write_bytes(b'{"name": "\xe9"}')
+    with pytest.raises(ResultFileError, match="not UTF-8"):
+        read_json(tmp_path / "latin.json")
+
+
+@given(JSON_VALUES)
+def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, value: Any) -> None:
+    file = tmp_path_factory.mktemp("json") / "deep" / "value.json"
+    assert read_json(write_json(file, value)) == json.loads(json.dumps(value))
+
+
+def test_a_payload_that_is_not_finite_leaves_the_old_file(tmp_path: Path) -> None:
+    file = write_json(tmp_path / "a.json", {"score": 1.0})
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_json(file, {"score": float("nan")})
+    assert read_json(file) == {"score": 1.0}
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_write_that_fails_leaves_no_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_text(tmp_path / "a.txt", "old")
+
+    def no_replace(source: str, target: str) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", no_replace)
+    with pytest.raises(OSError, match="disk full"):
+        write_text(file, "new")
+    assert file.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_the_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
+    """mkstemp makes private files, and a result is for the whole team."""
+    plain = tmp_path / "plain"
+    plain.touch()
+    written = write_text(tmp_path / "written", "x")
+    assert written.stat().st_mode == plain.stat().st_mode

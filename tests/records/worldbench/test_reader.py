@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.records.golden import load, plain_json, result
+from tests.records.results import failed, simple_suite, suite
+from wbgpu.errors import ResultFileError
+from wbgpu.records.worldbench import batch_payload, evaluation_payload, parse_result
+
+
+@pytest.fixture(scope="module")
+def batch(shared: Path) -> dict[str, Any]:
+    document: dict[str, Any] = load(shared / "golden/raw/batch_pypi_baseline_skip0.json.gz")
+    return document
+
+
+def _delete(*keys: Any) -> Callable[[Any], None]:
+    def change(document: Any) -> None:
+        for key in keys[:-1]:
+            document = document[key]
+        del document[keys[-1]]
+
+    return change
+
+
+def _set(value: Any, *keys: Any) -> Callable[[Any], None]:
+    def change(document: Any) -> None:
+        for key in keys[:-1]:
+            document = document[key]
+        document[keys[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "json_path", "reason"),
+    [
+        (_delete("result_type"), "$", "'result_type' is missing"),
+        (_set("gate_comparison", "result_type"), "$.result_type", "gate_comparison"),
+        (_set(3, "result_type"), "$.result_type", "expected a string"),
+        (_delete("schema_version"), "$", "'schema_version' is missing"),
+        (_set("999", "schema_version"), "$.schema_version", "unknown schema version '999'"),
+        (_set(2, "schema_version"), "$.schema_version", "expected a string, got 2"),
+        (_delete("aggregate"), "$", "'aggregate' is missing"),
+        (_set([], "aggregate"), "$.aggregate", "expected an object, got a list"),
+        (_set({}, "episodes"), "$.episodes", "expected a list, got an object"),
+        (_set("x", "episodes", 2), "$.episodes[2]", "expected an object, got a string"),
+        (_set(True, "episodes", 1, "score"), "$.episodes[1].score", "expected a number, got True"),
+        (_set("9", "episodes", 1, "score"), "$.episodes[1].score", "expected a number"),
+        (_set(10**400, "episodes", 1, "score"), "$.episodes[1].score", "fits a float"),
+        (_delete("episodes", 0, "result"), "$.episodes[0]", "'result' is missing"),
+        (_set([], "episodes", 0, "result", "episodes"), "$.episodes[0].result.episodes", "one"),
+        (_set(True, "aggregate", "overall", "mean"), "$.aggregate.overall.mean", "a number"),
+        (_set(1.5, "aggregate", "overall", "count"), "$.aggregate.overall.count", "an integer"),
+        (_set(-1, "skip_context"), "$.skip_context", ">= 0"),
+        (_set("fine", "aggregate", "metrics", "visual_similarity", "status"),
+         "$.aggregate.metrics.visual_similarity.status", "'available' or"),
+        (_delete("horizon", "t+7"), "$.horizon", "without a gap"),
+        (_set({}, "horizon", "later"), "$.horizon", "'later'"),
+        (_set(["a"], "episode_ids"), "$.episode_ids", "ids"),
+        (_set(None, "checkpoint_name"), "$.checkpoint_name", "got null"),
+        (_set("wide", "episodes", 0, "result", "provenance", "alignment",
+              "ground_truth_original_resolution"),
+         "$.episodes[0].result.provenance.alignment.ground_truth_original_resolution", "WIDTH"),
+    ],
+)  # fmt: skip
+def test_a_broken_batch_is_an_error_that_names_the_place(
+    batch: dict[str, Any], change: Callable[[Any], None], json_path: str, reason: str
+) -> None:
+    """worldbench crashes on most of these, with the exit code of FAIL."""
+    broken = copy.deepcopy(batch)
+    change(broken)
+    with pytest.raises(ResultFileError) as caught:
+        parse_result(broken, "batch.json")
+    assert caught.value.json_path == json_path
+    assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize("document", [[], None, 3, "text", [{}]])
+def test_a_document_that_is_no_object_is_an_error(document: Any) -> None:
+    with pytest.raises(ResultFileError, match=r"\$: expected an object"):
+        parse_result(document, "x.json")
+
+
+@pytest.mark.parametrize(("key", "value"), [("score", 12.0), ("score", None)])
+def test_a_number_stated_twice_with_two_values_is_refused(
+    batch: dict[str, Any], key: str, value: Any
+) -> None:
+    """An edited copy must not hide behind the other one."""
+    broken = copy.deepcopy(batch)
+    broken["episodes"][3][key] = value
+    with pytest.raises(ResultFileError, match=r"\$.episodes\[3\].score says"):
+        parse_result(broken, "batch.json")
+    broken = copy.deepcopy(batch)
+    broken["episodes"][3]["result"]["episodes"][0]["metrics"]["visual_similarity"][key] = value
+    with pytest.raises(ResultFileError):
+        parse_result(broken, "batch.json")
+
+
+def test_p59_the_other_kind_of_result_is_rejected(shared: Path, batch: dict[str, Any]) -> None:
+    with pytest.raises(ResultFileError, match="expected a result of type 'evaluation'"):
+        parse_result(batch, "batch.json", "evaluation")
+    evaluation = load(shared / "golden/raw/eval_pypi_png_full_predictions.json.gz")
+    with pytest.raises(ResultFileError, match="expected a result of type 'batch_evaluation'"):
+        parse_result(evaluation, "result.json", "batch_evaluation")
+
+
+@pytest.mark.parametrize("kind", ["batch", "evaluation"])
+def test_p59_an_unknown_schema_version_is_rejected(
+    shared: Path, batch: dict[str, Any], kind: str
+) -> None:
+    document = batch
+    if kind == "evaluation":
+        document = load(shared / "golden/raw/eval_pypi_png_full_predictions.json.gz")
+    with pytest.raises(ResultFileError, match=r"schema_version: unknown schema version '999'"):
+        parse_result({**document, "schema_version": "999"}, "x.json")
+
+
+def test_p68_an_evaluation_older_than_the_schema_loads(shared: Path) -> None:
+    old = result(shared / "data/worldbench_artifacts/real_model_eval/nanowm_rt1_episode0.json")
+    assert old.result_type == "evaluation"
+    assert old.schema_version == "1"
+    assert old.summary.score == pytest.approx(92.39024104284573, abs=1e-12)
+    assert old.summary.coverage.effective_normalized_weights == pytest.approx(
+        {"visual_similarity": 5 / 9, "temporal_stability": 4 / 9}
+    )
+    assert old.checkpoint_name == "knightnemo/nanowm-b2-rt1-300k"
+    assert old.episodes[0].metrics["action_consistency"].status == "unsupported"
+
+
+def test_p45_schema_1_batches_get_worldbenchs_default_weights(shared: Path) -> None:
+    old = result(
+        shared / "data/worldbench_artifacts/checkpoint_validation/baseline_batch_result.json"
+    )
+    assert old.configuration_hash is None
+    assert old.dataset_identifier is None
+    assert old.configured_weights["action_consistency"] == 0.3
+    assert old.summary.coverage.configured_weight_coverage == 0.45
+    assert old.skip_context == 4
+
+
+def test_per_step_facts_of_a_worldbench_file_are_read(shared: Path) -> None:
+    found = result(shared / "golden/raw/batch_pypi_baseline_skip1.json.gz")
+    by_id = {episode.episode_id: episode for episode in found.episodes}
+    two = by_id["ep09_two_64x48_t2.mp4"]
+    assert two.num_steps == 1
+    temporal = two.metrics["temporal_stability"]
+    assert (temporal.value, temporal.prefix) == (0.0, (None,))
+    assert "transition" in (temporal.prefix_reason or "")
+    action = by_id["ep12_cut_256x256_t32.mp4"].metrics["action_consistency"]
+    assert action.prefix == ()
+    assert action.prefix_reasons[0] != action.prefix_reasons[1]
+    visual = by_id["ep12_cut_256x256_t32.mp4"].metrics["visual_similarity"]
+    assert set(visual.prefix_details) == {"mse", "psnr", "ssim"}
+    assert len(visual.prefix_details["mse"]) == 31
+    alignment = two.alignment
+    assert alignment is not None
+    assert (alignment.num_context, alignment.target.num_frames) == (1, 2)
+    assert found.producer == "worldbench 0.4.1"
+
+
+def test_an_episode_on_which_nothing_was_measured_has_no_score(shared: Path) -> None:
+    """worldbench writes 0; missing is not zero."""
+    document = load(shared / "golden/raw/eval_pypi_png_full_predictions.json.gz")
+    for metric in document["metrics"].values():
+        metric.update(score=None, status="unsupported", reason="none")
+    document["score"] = document["composite_score"] = 0.0
+    for episode in document["episodes"]:
+        episode["score"] = 0.0
+        episode["horizon"] = {}
+        for metric in episode["metrics"].values():
+            metric.update(score=None, status="unsupported", reason="none")
+    found = parse_result(document, "x.json")
+    assert found.summary.score is None
+    assert {episode.score for episode in found.episodes} == {None}
+
+
+def test_a_failed_episode_comes_back_with_its_cause() -> None:
+    batch = suite([*simple_suite({"a": [50.0]}).episodes, failed("b", "b.mp4: truncated")])
+    again = parse_result(plain_json(batch_payload(batch)), "batch.json")
+    assert again.failed_episodes[0].episode_id == "b"
+    assert again.failed_episodes == batch.failed_episodes
+
+
+def test_our_evaluation_with_a_missing_extension_key_is_an_error() -> None:
+    payload = plain_json(evaluation_payload(simple_suite({"a": [50.0]}, result_type="evaluation")))
+    del payload["wbgpu"]["metrics"]
+    with pytest.raises(ResultFileError, match=r"\$.wbgpu: the key 'metrics' is missing"):
+        parse_result(payload, "result.json")

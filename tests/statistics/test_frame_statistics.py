@@ -1,0 +1,36 @@
+"""FrameStatistics is a table: indexing, reshaping and joining treat all columns alike."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from wbgpu.statistics import FrameStatistics
+
+TABLE = FrameStatistics(num_values=torch.arange(6), ssim=torch.arange(6.0, dtype=torch.float64))
+
+
+def test_reshape_and_index_keep_columns_together():
+    table = TABLE.reshape(2, 3)
+    assert table.shape == (2, 3)
+    assert table[1].require("ssim").tolist() == [3.0, 4.0, 5.0]
+    assert table[1].num_values.tolist() == [3, 4, 5]
+    assert set(table.present()) == {"num_values", "ssim"}
+
+
+def test_parts_joined_are_the_whole():
+    parts = [TABLE[:2], TABLE[2:5], TABLE[5:]]
+    joined = FrameStatistics.cat(parts)
+    assert joined.require("ssim").tolist() == TABLE.require("ssim").tolist()
+    assert joined.squared_error_sum is None
+
+
+def test_a_missing_statistic_is_named():
+    with pytest.raises(ValueError, match="'luma_ssim' was not computed"):
+        TABLE.require("luma_ssim")
+    with pytest.raises(ValueError, match="'ssim' was not computed"):
+        FrameStatistics.cat([TABLE, FrameStatistics(num_values=torch.arange(2))])
+
+
+def test_to_moves_every_column():
+    assert {v.device.type for v in TABLE.to("meta").present().values()} == {"meta"}

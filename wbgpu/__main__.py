@@ -1,0 +1,5 @@
+"""``python -m wbgpu``."""
+
+from wbgpu.cli.main import main
+
+main()

@@ -1,0 +1,4 @@
+"""Suite summaries, their verification, paired comparison and its confidence interval.
+
+Nothing here imports torch.
+"""

@@ -1,0 +1,212 @@
+"""Two results on the same episodes: what changed, and what stands in the way of comparing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from wbgpu.errors import IncompatibleResultsError
+from wbgpu.records.comparison import (
+    Comparison,
+    EpisodeChange,
+    HorizonChange,
+    MetricChange,
+    View,
+)
+from wbgpu.records.suite import SCHEMA_VERSION, SuiteResult
+from wbgpu.records.summary import Distribution
+
+_NUM_NAMED = 10
+
+
+def compare(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = True) -> Comparison:
+    """Compare two batch results by worldbench's rules; change is candidate - baseline.
+
+    Args:
+        baseline: the reference.
+        candidate: the result under test.
+        strict: refuse differing numbers of context frames instead of warning.
+
+    Raises:
+        IncompatibleResultsError: not batches, other episodes, other ground truth, or (``strict``)
+            another number of context frames.
+    """
+    warnings = _refuse_or_warn(baseline, candidate, strict=strict)
+    if not baseline.configuration_hash or not candidate.configuration_hash:
+        warnings.append(
+            "Configuration hash is unavailable in one or both legacy artifacts; "
+            "metric sets and weights were inferred."
+        )
+    incomparable = _differing_ids(baseline, candidate)
+    composite = set(baseline.enabled_metrics) | set(candidate.enabled_metrics)
+    metrics = list(_metric_changes(baseline, candidate))
+    horizons = list(_horizon_changes(baseline, candidate))
+    others = {m.metric for m in metrics} - composite - set(incomparable)
+    return Comparison(
+        baseline=baseline,
+        candidate=candidate,
+        overall=_overall(baseline, candidate),
+        composite_metrics=tuple(m for m in metrics if m.metric in composite),
+        other_metrics=tuple(m for m in metrics if m.metric in others),
+        composite_horizons=tuple(
+            h for h in horizons if h.metric in composite and h.view == "prefix"
+        ),
+        other_horizons=tuple(
+            h
+            for h in horizons
+            if h.metric in others or (h.metric in composite and h.view == "step")
+        ),
+        episodes=tuple(_episode_changes(baseline, candidate)),
+        mismatches=tuple(_mismatches(baseline, candidate, incomparable)),
+        warnings=tuple(warnings),
+    )
+
+
+def _refuse_or_warn(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool) -> list[str]:
+    for side, result in (("baseline", baseline), ("candidate", candidate)):
+        if result.result_type != "batch_evaluation":
+            raise IncompatibleResultsError(
+                f"the {side} is a result of type {result.result_type!r}; "
+                "only batch results ('batch_evaluation') are compared"
+            )
+    warnings = []
+    versions = {baseline.schema_version, candidate.schema_version}
+    if versions != {SCHEMA_VERSION}:
+        warnings.append(
+            "This result predates schema v2, so full configuration compatibility could not be "
+            "verified."
+        )
+    _refuse_other_episodes(baseline, candidate)
+    if baseline.skip_context != candidate.skip_context:
+        message = (
+            "Baseline and candidate use different skip-context values: "
+            f"{baseline.skip_context} vs {candidate.skip_context}."
+        )
+        if strict:
+            raise IncompatibleResultsError(message)
+        warnings.append(message)
+    datasets = (baseline.dataset_identifier, candidate.dataset_identifier)
+    if all(datasets) and datasets[0] != datasets[1]:
+        raise IncompatibleResultsError(
+            "Baseline and candidate use different ground-truth dataset content: "
+            f"{datasets[0]} vs {datasets[1]}."
+        )
+    if not all(datasets):
+        warnings.append(
+            "Dataset content identity is unavailable in one or both legacy artifacts; "
+            "episode IDs were matched."
+        )
+    if len(versions) > 1 and not strict:
+        warnings.append(
+            "Baseline and candidate originated from different schema versions; "
+            "compatibility fields were inferred."
+        )
+    return warnings
+
+
+def _refuse_other_episodes(baseline: SuiteResult, candidate: SuiteResult) -> None:
+    ours = {episode.episode_id for episode in baseline.episodes}
+    theirs = {episode.episode_id for episode in candidate.episodes}
+    if ours != theirs:
+        raise IncompatibleResultsError(
+            "Baseline and candidate use different episode sets. "
+            f"Missing in candidate: {sorted(ours - theirs)[:_NUM_NAMED]}; "
+            f"extra in candidate: {sorted(theirs - ours)[:_NUM_NAMED]}."
+        )
+
+
+def _mismatches(
+    baseline: SuiteResult, candidate: SuiteResult, incomparable: Mapping[str, tuple[str, str]]
+) -> Iterator[str]:
+    """Yield worldbench's reasons in its order and words, then those only our files can tell."""
+    if baseline.schema_version != candidate.schema_version:
+        yield "result schema versions differ"
+    if set(baseline.enabled_metrics) != set(candidate.enabled_metrics):
+        yield "enabled metric sets differ"
+    if baseline.configured_weights != candidate.configured_weights:
+        yield "configured metric weights differ"
+    hashes = (baseline.configuration_hash, candidate.configuration_hash)
+    if all(hashes) and hashes[0] != hashes[1]:
+        yield "configuration hashes differ"
+    if len(baseline.summary.horizons) != len(candidate.summary.horizons):
+        yield "evaluated horizon sets differ"
+    available = set(baseline.summary.coverage.available_metrics)
+    for name in sorted(available & set(candidate.summary.coverage.available_metrics)):
+        counts = [r.summary.metrics[name].available_count for r in (baseline, candidate)]
+        if counts[0] != counts[1]:
+            yield f"available episode counts differ for {name}"
+    for name, (before, after) in incomparable.items():
+        yield f"definitions of {name} differ: {before} vs {after}"
+    if baseline.protocol is not None and candidate.protocol is not None:
+        for key in ("alignment_policy", "resize_policy"):
+            values = (getattr(baseline.protocol, key), getattr(candidate.protocol, key))
+            if values[0] != values[1]:
+                yield f"protocols differ in {key}: {values[0]} vs {values[1]}"
+
+
+def _differing_ids(baseline: SuiteResult, candidate: SuiteResult) -> dict[str, tuple[str, str]]:
+    """Metrics of one name and two definitions; files of worldbench do not tell theirs."""
+    if baseline.protocol is None or candidate.protocol is None:
+        return {}
+    ours, theirs = baseline.protocol.metric_ids, candidate.protocol.metric_ids
+    return {
+        name: (ours[name], theirs[name])
+        for name in sorted(set(ours) & set(theirs))
+        if ours[name] != theirs[name]
+    }
+
+
+def _overall(baseline: SuiteResult, candidate: SuiteResult) -> MetricChange | None:
+    before, after = baseline.summary, candidate.summary
+    if before.score is None or after.score is None:
+        return None
+    return MetricChange(
+        metric="composite",
+        baseline=before.score,
+        candidate=after.score,
+        change=after.score - before.score,
+        baseline_count=0 if before.overall is None else before.overall.count,
+        candidate_count=0 if after.overall is None else after.overall.count,
+    )
+
+
+def _metric_changes(baseline: SuiteResult, candidate: SuiteResult) -> Iterator[MetricChange]:
+    before, after = baseline.summary.metrics, candidate.summary.metrics
+    for name in sorted(set(before) & set(after)):
+        ours, theirs = before[name].distribution, after[name].distribution
+        if ours is not None and theirs is not None:
+            yield MetricChange(
+                name, ours.mean, theirs.mean, theirs.mean - ours.mean, ours.count, theirs.count
+            )
+
+
+def _horizon_changes(baseline: SuiteResult, candidate: SuiteResult) -> Iterator[HorizonChange]:
+    # Horizons are 1..T in both, so the shorter ends the comparison.
+    for before, after in zip(baseline.summary.horizons, candidate.summary.horizons, strict=False):
+        yield from _changes_at(before.horizon, "prefix", before.prefix, after.prefix)
+        yield from _changes_at(before.horizon, "step", before.step, after.step)
+
+
+def _changes_at(
+    horizon: int, view: View, before: Mapping[str, Distribution], after: Mapping[str, Distribution]
+) -> Iterator[HorizonChange]:
+    for name in sorted(set(before) & set(after)):
+        ours, theirs = before[name], after[name]
+        yield HorizonChange(
+            horizon=horizon,
+            view=view,
+            metric=name,
+            baseline=ours.mean,
+            candidate=theirs.mean,
+            change=theirs.mean - ours.mean,
+            baseline_count=ours.count,
+            candidate_count=theirs.count,
+        )
+
+
+def _episode_changes(baseline: SuiteResult, candidate: SuiteResult) -> Iterator[EpisodeChange]:
+    before = {episode.episode_id: episode.score for episode in baseline.episodes}
+    after = {episode.episode_id: episode.score for episode in candidate.episodes}
+    for episode_id in sorted(before):
+        ours, theirs = before[episode_id], after[episode_id]
+        if ours is not None and theirs is not None:
+            yield EpisodeChange(episode_id, ours, theirs, theirs - ours)

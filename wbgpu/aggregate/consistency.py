@@ -1,0 +1,188 @@
+"""Refuse a result whose numbers contradict each other.
+
+worldbench trusts a file's aggregates; here every aggregate is recomputed from the episodes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from wbgpu.aggregate.composite import episode_composite
+from wbgpu.aggregate.summary import summarize
+from wbgpu.errors import ResultFileError
+from wbgpu.records.metric import SCORE_UNIT
+from wbgpu.records.suite import EpisodeResult, SuiteResult
+from wbgpu.records.summary import Coverage, Distribution, HorizonSummary, MetricSummary
+from wbgpu.records.worldbench import horizon_label
+
+TOLERANCE = 1e-6
+"""Scores are 0-100; other values may differ by this fraction of themselves."""
+
+
+def check_result(result: SuiteResult, path: str | Path) -> None:
+    """Recompute every aggregate of ``result`` and compare.
+
+    Args:
+        result: as :func:`wbgpu.records.worldbench.parse_result` read it.
+        path: the file, named in errors.
+
+    Raises:
+        ResultFileError: there is no episode, an id stands twice, a score lies outside 0-100, or
+            an aggregate does not follow from the episodes; the message names the place.
+    """
+    _Checker(result, Path(path)).check()
+
+
+@dataclass(frozen=True)
+class _Checker:
+    result: SuiteResult
+    file: Path
+
+    def check(self) -> None:
+        self._check_ids()
+        for index, episode in enumerate(self.result.episodes):
+            self._check_episode(episode, f"$.episodes[{index}]")
+        result = self.result
+        stated = result.summary
+        if any(weight < 0 for weight in result.configured_weights.values()):
+            self._fail("$.configured_weights", "a weight is negative")
+        expected = summarize(
+            result.episodes,
+            enabled_metrics=result.enabled_metrics,
+            configured_weights=result.configured_weights,
+            result_type=result.result_type,
+        )
+        overall = "$.aggregate.overall" if result.result_type == "batch_evaluation" else "$.score"
+        self._check_distribution(stated.overall, expected.overall, overall)
+        self._check_number(stated.score, expected.score, overall)
+        self._check_coverage(stated.coverage, expected.coverage)
+        self._check_names(stated.metrics, expected.metrics, "$.aggregate.metrics")
+        for name, metric in expected.metrics.items():
+            self._check_metric(stated.metrics[name], metric, f"$.aggregate.metrics.{name}")
+        if len(stated.horizons) != len(expected.horizons):
+            self._contradiction("$.horizon", len(stated.horizons), len(expected.horizons))
+        for horizon, wanted in zip(stated.horizons, expected.horizons, strict=True):
+            self._check_horizon(horizon, wanted)
+        self._check_worst(stated.worst_episodes, expected.worst_episodes)
+
+    def _check_ids(self) -> None:
+        ids = Counter(episode.episode_id for episode in self.result.episodes)
+        if not ids:
+            self._fail("$.episodes", "the result has no episode")
+        if twice := [episode_id for episode_id, count in ids.items() if count > 1]:
+            self._fail("$.episodes", f"the episode id {twice[0]!r} stands twice")
+
+    def _check_episode(self, episode: EpisodeResult, path: str) -> None:
+        if episode.failure is not None:
+            if episode.score is not None or episode.metrics:
+                self._fail(path, "the episode failed and yet has scores")
+            return
+        self._check_range(episode.score, f"{path}.score")
+        for horizon, score in enumerate(episode.prefix_scores, start=1):
+            self._check_range(score, f"{path}.horizon.{horizon_label(horizon)}.score")
+        for name, outcome in episode.metrics.items():
+            info = self.result.metric_infos.get(name)
+            if info is None:
+                self._fail(f"{path}.metrics.{name}", "the metric has no entry in $.wbgpu.metrics")
+            if info.unit == SCORE_UNIT:
+                for value in (outcome.value, *outcome.prefix, *outcome.step):
+                    self._check_range(value, f"{path}.metrics.{name}")
+        composite = {
+            name: outcome
+            for name, outcome in episode.metrics.items()
+            if name in self.result.enabled_metrics
+        }
+        expected = episode_composite(composite, self.result.configured_weights)
+        self._check_number(episode.score, expected, f"{path}.score")
+
+    def _check_metric(self, stated: MetricSummary, expected: MetricSummary, path: str) -> None:
+        self._check_distribution(stated.distribution, expected.distribution, path)
+        for key in ("available_count", "total_count"):
+            if getattr(stated, key) != getattr(expected, key):
+                self._contradiction(f"{path}.{key}", getattr(stated, key), getattr(expected, key))
+
+    def _check_horizon(self, stated: HorizonSummary, expected: HorizonSummary) -> None:
+        path = f"$.horizon.{horizon_label(expected.horizon)}"
+        if stated.sample_count != expected.sample_count:
+            self._contradiction(f"{path}.sample_count", stated.sample_count, expected.sample_count)
+        for view, place in (("prefix", "metrics"), ("step", "step")):
+            distributions = getattr(expected, view)
+            self._check_names(getattr(stated, view), distributions, f"{path}.{place}")
+            for name, distribution in distributions.items():
+                self._check_distribution(
+                    getattr(stated, view)[name], distribution, f"{path}.{place}.{name}"
+                )
+        counts = {name: count for name, (count, _) in stated.unavailable.items()}
+        wanted = {name: count for name, (count, _) in expected.unavailable.items()}
+        if counts != wanted:
+            self._contradiction(f"{path}.unavailable_metrics", counts, wanted)
+
+    def _check_coverage(self, stated: Coverage, expected: Coverage) -> None:
+        for key in ("configured_metrics", "available_metrics", "unsupported_metrics"):
+            if set(getattr(stated, key)) != set(getattr(expected, key)):
+                self._contradiction(
+                    f"$.coverage.{key}", list(getattr(stated, key)), list(getattr(expected, key))
+                )
+        for key in ("metric_coverage", "configured_weight_coverage"):
+            self._check_number(getattr(stated, key), getattr(expected, key), f"$.coverage.{key}")
+
+    def _check_worst(
+        self,
+        stated: tuple[tuple[str, float], ...],
+        expected: tuple[tuple[str, float], ...],
+    ) -> None:
+        scores = {episode.episode_id: episode.score for episode in self.result.episodes}
+        for index, (episode_id, score) in enumerate(stated):
+            path = f"$.worst_episodes[{index}]"
+            if episode_id not in scores:
+                self._fail(path, f"there is no episode {episode_id!r}")
+            self._check_number(score, scores[episode_id], path)
+        if len(stated) != len(expected):
+            self._contradiction("$.worst_episodes", len(stated), len(expected))
+
+    def _check_distribution(
+        self, stated: Distribution | None, expected: Distribution | None, path: str
+    ) -> None:
+        if stated is None or expected is None:
+            if stated is not expected:
+                self._contradiction(path, _count(stated), _count(expected), "a count of ")
+            return
+        if stated.count != expected.count:
+            self._contradiction(f"{path}.count", stated.count, expected.count)
+        for key in ("mean", "median", "std", "min", "max", "p10", "p25", "p50", "p75", "p90"):
+            self._check_number(getattr(stated, key), getattr(expected, key), f"{path}.{key}")
+
+    def _check_names(
+        self, stated: Mapping[str, object], expected: Mapping[str, object], path: str
+    ) -> None:
+        if set(stated) != set(expected):
+            self._contradiction(path, sorted(stated), sorted(expected))
+
+    def _check_range(self, score: float | None, path: str) -> None:
+        if score is not None and not 0.0 <= score <= 100.0:
+            self._fail(path, f"expected a score between 0 and 100, got {score!r}")
+
+    def _check_number(self, stated: float | None, expected: float | None, path: str) -> None:
+        if stated is None or expected is None:
+            if stated is not expected:
+                self._contradiction(path, stated, expected)
+        elif abs(stated - expected) > TOLERANCE * max(1.0, abs(expected)):
+            self._contradiction(path, stated, expected)
+
+    def _contradiction(self, path: str, stated: object, expected: object, of: str = "") -> NoReturn:
+        self._fail(
+            path,
+            f"the file says {of}{stated!r}, but its episodes give {expected!r}; "
+            "the file was changed after it was made, or is damaged",
+        )
+
+    def _fail(self, path: str, reason: str) -> NoReturn:
+        raise ResultFileError(self.file, path, reason)
+
+
+def _count(distribution: Distribution | None) -> int:
+    return 0 if distribution is None else distribution.count

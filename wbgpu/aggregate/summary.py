@@ -1,0 +1,132 @@
+"""Aggregates over a suite's episodes, by worldbench's rules.
+
+Each metric is summarised over the episodes that have it, with the count beside it. The suite's
+composite is the mean of the episodes' composites for a batch. In an evaluation of a dataset a
+metric counts only when every episode has it, and the composite is taken over the metrics' means.
+Failed episodes enter nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from wbgpu.aggregate.composite import composite
+from wbgpu.records.metric import MetricOutcome
+from wbgpu.records.suite import EpisodeResult, ResultType, unavailable_episodes
+from wbgpu.records.summary import (
+    Coverage,
+    Distribution,
+    HorizonSummary,
+    MetricSummary,
+    SuiteSummary,
+    missing_status,
+)
+
+NUM_WORST_EPISODES = 5
+MAX_REASONS = 5
+NEVER_AVAILABLE = "Metric was unavailable for every episode."
+NOT_EVERYWHERE = "Unsupported metric for one or more episodes."
+
+
+def summarize(
+    episodes: Sequence[EpisodeResult],
+    *,
+    enabled_metrics: Sequence[str],
+    configured_weights: Mapping[str, float],
+    result_type: ResultType = "batch_evaluation",
+) -> SuiteSummary:
+    """Summarise episodes.
+
+    Args:
+        episodes: all of them; failed ones are left out of every number.
+        enabled_metrics: the composite's metrics in configured order.
+        configured_weights: their weights.
+        result_type: chooses between worldbench's two rules (module docstring).
+    """
+    scored = [episode for episode in episodes if episode.failure is None]
+    names = sorted({name for episode in scored for name in episode.metrics})
+    metrics = {name: _summarize_metric(name, scored, result_type) for name in names}
+    available = [name for name, summary in metrics.items() if summary.status == "available"]
+    scores = {e.episode_id: e.score for e in scored if e.score is not None}
+    overall = Distribution.of(list(scores.values()))
+    return SuiteSummary(
+        overall=overall,
+        metrics=metrics,
+        horizons=_summarize_horizons(scored),
+        coverage=Coverage.of(enabled_metrics, configured_weights, available),
+        worst_episodes=tuple(
+            sorted(scores.items(), key=lambda item: (item[1], item[0]))[:NUM_WORST_EPISODES]
+        ),
+        score=_suite_score(result_type, overall, metrics, enabled_metrics, configured_weights),
+    )
+
+
+def _suite_score(
+    result_type: ResultType,
+    overall: Distribution | None,
+    metrics: Mapping[str, MetricSummary],
+    enabled_metrics: Sequence[str],
+    weights: Mapping[str, float],
+) -> float | None:
+    if result_type == "batch_evaluation":
+        return None if overall is None else overall.mean
+    means = {
+        name: metrics[name].distribution.mean  # type: ignore[union-attr]
+        for name in enabled_metrics
+        if name in metrics and metrics[name].distribution is not None
+    }
+    return composite(means, weights)
+
+
+def _summarize_metric(
+    name: str, scored: Sequence[EpisodeResult], result_type: ResultType
+) -> MetricSummary:
+    outcomes = [e.metrics[name] for e in scored if name in e.metrics]
+    values = [outcome.value for outcome in outcomes if outcome.value is not None]
+    missing = unavailable_episodes(scored, name)
+    complete = bool(values) and (result_type == "batch_evaluation" or not missing)
+    reason = None
+    if not complete:
+        reason = NEVER_AVAILABLE
+        if result_type == "evaluation":
+            reason = next((item.reason for item in missing if item.reason), NOT_EVERYWHERE)
+    return MetricSummary(
+        status="available" if complete else missing_status(missing, len(values)),
+        distribution=Distribution.of(values) if complete else None,
+        available_count=len(values),
+        total_count=len(scored),
+        error_count=sum(outcome.status == "error" for outcome in outcomes),
+        reason=reason,
+        unavailable=missing,
+    )
+
+
+def _summarize_horizons(scored: Sequence[EpisodeResult]) -> tuple[HorizonSummary, ...]:
+    longest = max((episode.num_steps for episode in scored), default=0)
+    return tuple(
+        _summarize_horizon(horizon, [e for e in scored if e.num_steps >= horizon])
+        for horizon in range(1, longest + 1)
+    )
+
+
+def _summarize_horizon(horizon: int, reaching: Sequence[EpisodeResult]) -> HorizonSummary:
+    prefix, step = {}, {}
+    unavailable: dict[str, tuple[int, tuple[str, ...]]] = {}
+    for name in sorted({name for episode in reaching for name in episode.metrics}):
+        outcomes = [e.metrics[name] for e in reaching if name in e.metrics]
+        if prefixes := Distribution.of(_present(m.prefix_at(horizon) for m in outcomes)):
+            prefix[name] = prefixes
+        if steps := Distribution.of(_present(m.step_at(horizon) for m in outcomes)):
+            step[name] = steps
+        if lacking := [m for m in outcomes if m.lacks_prefix_at(horizon)]:
+            unavailable[name] = (len(lacking), _distinct_reasons(lacking, horizon))
+    return HorizonSummary(horizon, len(reaching), prefix, step, unavailable)
+
+
+def _present(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _distinct_reasons(outcomes: Sequence[MetricOutcome], horizon: int) -> tuple[str, ...]:
+    reasons = (outcome.prefix_reason_at(horizon) for outcome in outcomes)
+    return tuple(dict.fromkeys(reason for reason in reasons if reason))[:MAX_REASONS]

@@ -1,0 +1,147 @@
+"""``wbgpu eval-videos``: score one saved video with safe alignment, into a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from wbgpu.cli.artifacts import check_folder, save
+from wbgpu.cli.contact_sheet import save_contact_sheet
+from wbgpu.cli.demo_suite import write_demo_pair
+from wbgpu.cli.evaluating import project_values
+from wbgpu.records.project_file import load_project_file
+from wbgpu.records.worldbench import evaluation_payload
+from wbgpu.report.console import result_summary
+from wbgpu.report.markdown import result_report
+
+DEMO_NOTES = (
+    "Synthetic demonstration data.",
+    "Not a model-quality result.",
+    "Not a benchmark result.",
+)
+
+
+@click.command("eval-videos", short_help="Score one saved video, aligned as far as is safe.")
+@click.option("--ground-truth", type=click.Path(path_type=Path), help="Ground-truth video.")
+@click.option(
+    "--reference", type=click.Path(path_type=Path), help="Another name of --ground-truth."
+)
+@click.option("--prediction", type=click.Path(path_type=Path), help="Predicted or generated video.")
+@click.option(
+    "--output",
+    "output_folder",
+    type=click.Path(path_type=Path),
+    default=Path("wbgpu-video-results"),
+    show_default=True,
+    help="Folder for result.json, summary.md and artifacts.",
+)
+@click.option(
+    "--skip-context",
+    default=0,
+    show_default=True,
+    type=int,
+    help="Leading context frames that are not scored.",
+)
+@click.option("--name", help="Display name.")
+@click.option(
+    "--save-comparison/--no-save-comparison",
+    default=True,
+    show_default=True,
+    help="Save a contact sheet of both videos.",
+)
+@click.option("--demo", is_flag=True, help="Make and score a small built-in pair.")
+@click.option(
+    "--max-frame-mismatch-ratio",
+    default=0.25,
+    show_default=True,
+    type=float,
+    help="Tolerated difference of the futures' lengths, as a share.",
+)
+@click.option(
+    "--max-frame-mismatch-frames",
+    default=8,
+    show_default=True,
+    type=int,
+    help="Tolerated difference in frames, if that is more.",
+)
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
+@click.option(
+    "--config",
+    "config_path",
+    type=click.Path(path_type=Path),
+    help="wbgpu.yml; looked for in the current folder.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and nothing else.")
+@click.argument("overrides", nargs=-1)
+def command(
+    ground_truth: Path | None,
+    reference: Path | None,
+    prediction: Path | None,
+    output_folder: Path,
+    skip_context: int,
+    name: str | None,
+    save_comparison: bool,
+    demo: bool,
+    max_frame_mismatch_ratio: float,
+    max_frame_mismatch_frames: int,
+    device: str,
+    config_path: Path | None,
+    as_json: bool,
+    overrides: tuple[str, ...],
+) -> None:
+    r"""Score one saved predicted video; lengths, sizes and rates may differ within limits.
+
+    \b
+    Example:
+      wbgpu eval-videos --ground-truth gt.mp4 --prediction pred.mp4 --output results/
+    """
+    from wbgpu.evaluation.configuration import compose, request_from
+    from wbgpu.evaluation.run import run
+
+    check_folder(output_folder, "--output")
+    project = load_project_file(config_path)
+    if demo:
+        if ground_truth or reference or prediction:
+            raise click.UsageError("--demo makes its own videos; leave the others out.")
+        truth, prediction = write_demo_pair(output_folder / "demo_inputs")
+    else:
+        given = [path for path in (ground_truth, reference) if path is not None]
+        if len(given) != 1:
+            raise click.UsageError("Give exactly one of --ground-truth and --reference, or --demo.")
+        if prediction is None:
+            raise click.UsageError("Give --prediction, or --demo.")
+        (truth,) = given
+    values = {
+        "suite.ground_truth": str(truth),
+        "suite.predictions": str(prediction),
+        "suite.num_context": skip_context,
+        "suite.alignment": "safe",
+        "suite.max_frame_mismatch_ratio": max_frame_mismatch_ratio,
+        "suite.max_frame_mismatch_frames": max_frame_mismatch_frames,
+        "name": name,
+        "device": device,
+        **project_values(project),
+    }
+    request = request_from(
+        compose(overrides, values), project.path, notes=DEMO_NOTES if demo else ()
+    )
+    result = run(request)
+    payload = json.dumps(evaluation_payload(result), indent=2, allow_nan=False) + "\n"
+    saved = save(output_folder, {"result.json": payload, "summary.md": result_report(result)})
+    lines = [f"Saved JSON: {saved['result.json']}", f"Saved Markdown: {saved['summary.md']}"]
+    if save_comparison:
+        alignment = result.episodes[0].alignment
+        assert alignment is not None
+        sheet = save_contact_sheet(
+            alignment, request.decoder, output_folder / "artifacts" / "comparison.png"
+        )
+        lines.append(f"Saved comparison image: {sheet}")
+    if as_json:
+        click.echo(payload, nl=False)
+        return
+    click.echo(result_summary(result))
+    if project.path is not None:
+        click.echo(f"Configuration: {project.path}")
+    click.echo("\n".join(lines))

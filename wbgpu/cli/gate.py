@@ -1,0 +1,169 @@
+"""``wbgpu gate``: PASS or FAIL for a candidate against a baseline."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wbgpu import sdk
+from wbgpu.cli.artifacts import check_folder, new_run_folder, save
+from wbgpu.errors import ConfigurationError
+from wbgpu.gating.thresholds import Thresholds
+from wbgpu.records.comparison import Comparison
+from wbgpu.records.profile import COMPOSITE_METRICS
+from wbgpu.records.project_file import load_project_file
+from wbgpu.records.worldbench import gate_payload
+from wbgpu.report.console import verdict_summary
+from wbgpu.report.markdown import gate_report
+
+
+@click.command("gate", short_help="PASS or FAIL for a candidate against a baseline.")
+@click.option(
+    "--baseline",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Baseline batch result JSON, or a run folder.",
+)
+@click.option(
+    "--candidate",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Candidate batch result JSON, or a run folder.",
+)
+@click.option(
+    "--max-overall-drop",
+    default=0.0,
+    show_default=True,
+    type=float,
+    help="Allowed drop of the mean composite score.",
+)
+@click.option(
+    "--max-metric-drop", type=float, help="Allowed drop of any metric's mean. [default: 0]"
+)
+@click.option(
+    "--max-horizon-drop",
+    type=float,
+    help="Allowed drop of any metric's mean at any horizon. [default: 0]",
+)
+@click.option(
+    "--require-metric",
+    "required_metrics",
+    multiple=True,
+    help="Metric that the candidate must have; repeatable, adds to the configuration's.",
+)
+@click.option(
+    "--min-metric-count", type=int, help="Least number of available metrics. [default: 1]"
+)
+@click.option(
+    "--min-metric-coverage",
+    type=float,
+    help="Least available/configured metrics, 0-1. [default: 0]",
+)
+@click.option(
+    "--min-configured-weight-coverage",
+    type=float,
+    help="Least share of configured weight that is available, 0-1. [default: 0]",
+)
+@click.option(
+    "--strict-config-match/--no-strict-config-match",
+    default=None,
+    help="Fail on differing metrics, weights, horizons or protocols. [default: strict]",
+)
+@click.option(
+    "--max-episode-regressions",
+    type=int,
+    help="Most episodes that may get worse. [default: no limit]",
+)
+@click.option(
+    "--min-composite-improvement",
+    type=float,
+    help="Least required change of the composite. [default: 0]",
+)
+@click.option(
+    "--bootstrap-samples",
+    default=0,
+    show_default=True,
+    type=int,
+    help="Draws for a paired bootstrap interval of the change; 0 for none.",
+)
+@click.option(
+    "--bootstrap-seed", default=42, show_default=True, type=int, help="Seed of the bootstrap."
+)
+@click.option(
+    "--confidence-level", default=0.95, show_default=True, type=float, help="Level of the interval."
+)
+@click.option(
+    "--min-confidence-lower-bound",
+    type=float,
+    help="Least lower bound of the interval; needs --bootstrap-samples.",
+)
+@click.option(
+    "--output-root",
+    type=click.Path(path_type=Path),
+    default=Path(".wbgpu/gates"),
+    show_default=True,
+    help="Where gate results are kept.",
+)
+@click.option(
+    "--config",
+    "config_path",
+    type=click.Path(path_type=Path),
+    help="wbgpu.yml; looked for in the current folder.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the gate result as JSON and nothing else."
+)
+def command(
+    baseline: Path,
+    candidate: Path,
+    output_root: Path,
+    config_path: Path | None,
+    required_metrics: tuple[str, ...],
+    as_json: bool,
+    **flags: Any,
+) -> int:
+    """Compare two batch results and end in PASS (exit 0) or FAIL (exit 1).
+
+    Both must be of the same episodes. Bad files and wrong usage exit with 2.
+    """
+    check_folder(output_root, "--output-root")
+    project = load_project_file(config_path)
+    settings = {**project.gate, **{k: v for k, v in flags.items() if v is not None}}
+    settings["required_metrics"] = tuple(
+        dict.fromkeys([*project.profile.required_metrics, *required_metrics])
+    )
+    thresholds = Thresholds(**settings)
+    comparison = sdk.compare(baseline, candidate, strict=thresholds.strict_config_match)
+    _check_names(required_metrics, comparison)
+    verdict = sdk.decide(comparison, thresholds)
+    payload = json.dumps(gate_payload(verdict), indent=2, allow_nan=False) + "\n"
+    files = {"gate.json": payload, "gate.md": gate_report(verdict)}
+    saved = save(new_run_folder(output_root), files)
+    latest = save(output_root / "latest", files)
+    if as_json:
+        click.echo(payload, nl=False)
+    else:
+        click.echo(verdict_summary(verdict))
+        if project.path is not None:
+            click.echo(f"Configuration: {project.path}")
+        click.echo(f"Saved gate result: {saved['gate.json']}")
+        click.echo(f"Latest alias: {latest['gate.json']}")
+    return 0 if verdict.status == "PASS" else 1
+
+
+def _check_names(required_metrics: tuple[str, ...], comparison: Comparison) -> None:
+    known = {
+        *COMPOSITE_METRICS,
+        *comparison.baseline.metric_infos,
+        *comparison.candidate.metric_infos,
+    }
+    for name in required_metrics:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)[0]
+            raise ConfigurationError(
+                f"--require-metric: unknown metric {name!r}; nearest: {near!r}"
+            )

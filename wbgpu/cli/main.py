@@ -1,0 +1,76 @@
+"""``wbgpu``: the command group and what its exit codes mean.
+
+0 done or PASS; 1 FAIL of a gate and nothing else; 2 wrong usage or bad input, also when some
+episodes could not be scored; 70 a fault in wbgpu itself; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from wbgpu import __version__
+from wbgpu.errors import WbgpuError
+
+_COMMANDS = {
+    "eval": "wbgpu.cli.eval",
+    "eval-batch": "wbgpu.cli.eval_batch",
+    "eval-video": "wbgpu.cli.eval_video",
+    "eval-videos": "wbgpu.cli.eval_videos",
+    "gate": "wbgpu.cli.gate",
+    "report": "wbgpu.cli.report",
+    "demo": "wbgpu.cli.demo",
+}
+
+
+class _LazyGroup(click.Group):
+    """Imports a command's module when the command is looked up, not before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = _COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = importlib.import_module(module).command
+        return command
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="wbgpu")
+def group() -> None:
+    """Did this world-model checkpoint get better or worse, where, and are we sure?"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit the process with one of the codes above."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    try:
+        outcome = group.main(arguments, prog_name="wbgpu", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except WbgpuError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("Interrupted.", err=True)
+        return 130
+    except Exception:
+        traceback.print_exc()
+        click.echo("Error: this is a fault in wbgpu, not a verdict.", err=True)
+        return 70
+    return outcome if isinstance(outcome, int) else 0
+
+
+if __name__ == "__main__":
+    main()

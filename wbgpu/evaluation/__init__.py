@@ -1,0 +1,1 @@
+"""The evaluation loop: decode, compute statistics, score every horizon, collect the result."""

@@ -1,0 +1,75 @@
+"""From the statistics of one episode to its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wbgpu.aggregate.composite import episode_composite, prefix_composites
+from wbgpu.episodes.pairing import EpisodePair
+from wbgpu.errors import WbgpuError
+from wbgpu.evaluation.request import NEEDS_SIGNALS
+from wbgpu.metrics import HorizonMetric
+from wbgpu.records.metric import SCORE_UNIT, MetricInfo, MetricOutcome
+from wbgpu.records.profile import Profile
+from wbgpu.records.suite import EpisodeFailure, EpisodeResult
+from wbgpu.records.video import Alignment
+from wbgpu.statistics import FrameStatistics
+
+
+def scored_episode(
+    pair: EpisodePair,
+    alignment: Alignment,
+    statistics: FrameStatistics,
+    metrics: Mapping[str, HorizonMetric],
+    profile: Profile,
+) -> EpisodeResult:
+    """Score every metric at every horizon.
+
+    Args:
+        pair: the episode.
+        alignment: how its videos were laid together.
+        statistics: one entry a step, in step order.
+        metrics: by name.
+        profile: of the composite.
+    """
+    outcomes = {name: metric.outcome(statistics) for name, metric in metrics.items()}
+    for info in unsupported_infos(profile).values():
+        outcomes[info.name] = MetricOutcome(
+            name=info.name,
+            metric_id=info.metric_id,
+            status="unsupported",
+            reason=NEEDS_SIGNALS[info.name],
+        )
+    weights = profile.configured_weights
+    return EpisodeResult(
+        episode_id=pair.episode_id,
+        ground_truth_path=str(pair.ground_truth),
+        prediction_path=str(pair.prediction),
+        num_steps=alignment.num_steps,
+        score=episode_composite(outcomes, weights),
+        prefix_scores=prefix_composites(outcomes, weights, alignment.num_steps),
+        metrics=outcomes,
+        alignment=alignment,
+        warnings=alignment.warnings,
+    )
+
+
+def failed_episode(pair: EpisodePair, error: WbgpuError) -> EpisodeResult:
+    """Record an episode that has no scores."""
+    return EpisodeResult(
+        episode_id=pair.episode_id,
+        ground_truth_path=str(pair.ground_truth),
+        prediction_path=str(pair.prediction),
+        num_steps=0,
+        score=None,
+        failure=EpisodeFailure(error_type=type(error).__name__, message=str(error)),
+    )
+
+
+def unsupported_infos(profile: Profile) -> dict[str, MetricInfo]:
+    """Enabled composite metrics that plain videos cannot support."""
+    return {
+        name: MetricInfo(name, f"{name}/worldbench-1.0", SCORE_UNIT, higher_is_better=True)
+        for name in profile.enabled_metrics
+        if name in NEEDS_SIGNALS
+    }

@@ -1,0 +1,157 @@
+"""What to evaluate, checked before any video is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from wbgpu.episodes.pairing import EpisodePair, pair_episodes, pair_files
+from wbgpu.errors import ConfigurationError, InputError
+from wbgpu.metrics import HorizonMetric
+from wbgpu.records.profile import COMPOSITE_METRICS, MetricSetting, Profile
+from wbgpu.records.video import AlignmentPolicy
+from wbgpu.video.decoder import Decoder
+
+
+@dataclass(frozen=True)
+class EvaluationRequest:
+    """One run of the evaluation loop.
+
+    Attributes:
+        ground_truth, predictions: two folders of videos, or two video files.
+        decoder: how videos become frames.
+        metrics: by name; composite metrics among them are weighed by ``profile``.
+        num_context: leading frames of every video that are not scored.
+        alignment: ``strict`` or ``safe``.
+        max_mismatch_ratio, max_mismatch_frames: of ``safe``.
+        profile: the composite's settings.
+        name: checkpoint name; ``None`` takes the predictions folder's name.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
+        statistics_path: ``auto``, ``reference`` or ``cpu``.
+        window_frames: frames scored at once; ``None`` for 16 MiB a video.
+        num_workers: decoding threads; ``None`` for as many as cores, at most 4.
+        configuration: the resolved configuration, kept with the result.
+        configuration_file: the project file that was read, or ``None``.
+        notes: remarks that go into the result.
+
+    Raises:
+        ConfigurationError: a value is out of range; the message names the key.
+    """
+
+    ground_truth: Path
+    predictions: Path
+    decoder: Decoder
+    metrics: Mapping[str, HorizonMetric]
+    num_context: int = 0
+    alignment: AlignmentPolicy = "strict"
+    max_mismatch_ratio: float = 0.25
+    max_mismatch_frames: int = 8
+    profile: Profile = field(default_factory=Profile)
+    name: str | None = None
+    device: str = "auto"
+    statistics_path: str = "auto"
+    window_frames: int | None = None
+    num_workers: int | None = None
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    configuration_file: Path | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.num_context < 0:
+            raise ConfigurationError(
+                f"suite.num_context (--skip-context): must be non-negative, got {self.num_context}"
+            )
+        if self.alignment not in ("strict", "safe"):
+            raise ConfigurationError(
+                f"suite.alignment: expected 'strict' or 'safe', got {self.alignment!r}"
+            )
+        if self.statistics_path not in ("auto", "reference", "cpu"):
+            raise ConfigurationError(
+                f"statistics: expected 'auto', 'reference' or 'cpu', got {self.statistics_path!r}"
+            )
+        for key in ("window_frames", "num_workers"):
+            value = getattr(self, key)
+            if value is not None and value < 1:
+                raise ConfigurationError(f"loader.{key}: must be at least 1, got {value}")
+        if not self.metrics:
+            raise ConfigurationError("metrics: at least one metric must be chosen")
+
+    @property
+    def checkpoint_name(self) -> str:
+        """The given name, or the predictions folder's (a file's without extension)."""
+        if self.name:
+            return self.name
+        path = self.predictions.resolve()
+        return path.name if path.is_dir() else path.stem
+
+    @property
+    def measured_profile(self) -> Profile:
+        """The profile without composite metrics that exist but were not chosen."""
+        return Profile(
+            {
+                name: MetricSetting(
+                    enabled=setting.enabled and (name in self.metrics or name in NEEDS_SIGNALS),
+                    required=setting.required,
+                    weight=setting.weight,
+                )
+                for name, setting in self.profile.metrics.items()
+            }
+        )
+
+    def pairs(self) -> tuple[EpisodePair, ...]:
+        """The episodes.
+
+        Raises:
+            InputError, PairingError: as :mod:`wbgpu.episodes.pairing` says.
+        """
+        if self.ground_truth.is_file() and self.predictions.is_dir():
+            raise InputError(
+                f"ground truth {self.ground_truth} is a file and predictions {self.predictions} "
+                "is a folder; give two folders or two files"
+            )
+        if self.ground_truth.is_file():
+            return (pair_files(self.ground_truth, self.predictions),)
+        return pair_episodes(self.ground_truth, self.predictions)
+
+
+NEEDS_SIGNALS: Mapping[str, str] = {
+    "action_consistency": "No actions aligned to predicted frames.",
+    "object_permanence": "Reliable object tracking is unavailable for this rollout.",
+    "contact_realism": "Reliable robot and object tracking are unavailable for this rollout.",
+}
+"""Composite metrics that plain videos cannot support, with worldbench's reasons."""
+
+assert set(NEEDS_SIGNALS) < set(COMPOSITE_METRICS)
+
+
+def resolve_device(device: str) -> torch.device:
+    """``auto`` is the first CUDA device if there is one, else the CPU.
+
+    Raises:
+        ConfigurationError: not a device wbgpu runs on, or not present.
+    """
+    if device == "auto":
+        return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
+    try:
+        chosen = torch.device(device)
+    except RuntimeError:
+        chosen = None
+    if chosen is None or chosen.type not in ("cpu", "cuda"):
+        raise ConfigurationError(f"device: expected auto, cpu, cuda or cuda:N, got {device!r}")
+    if chosen.type == "cpu":
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        raise ConfigurationError(
+            f"device: {device!r} was asked for, but torch sees no CUDA device; "
+            "use device=cpu or device=auto"
+        )
+    index = chosen.index or 0
+    if index >= torch.cuda.device_count():
+        raise ConfigurationError(
+            f"device: {device!r} was asked for, but there are {torch.cuda.device_count()}"
+        )
+    return torch.device("cuda", index)

@@ -1,0 +1,191 @@
+"""Run one evaluation from request to result."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime, timezone
+
+import torch
+from lightning.pytorch import Trainer
+
+from wbgpu import __version__
+from wbgpu.aggregate.summary import summarize
+from wbgpu.episodes.digests import dataset_identifier, file_sha256
+from wbgpu.episodes.pairing import EpisodePair
+from wbgpu.errors import NothingScoredError
+from wbgpu.evaluation.environment import command_line, device_name, environment
+from wbgpu.evaluation.episode import failed_episode, scored_episode, unsupported_infos
+from wbgpu.evaluation.module import EvaluationModule
+from wbgpu.evaluation.progress import EvaluationProgress
+from wbgpu.evaluation.request import EvaluationRequest, resolve_device
+from wbgpu.records.suite import (
+    SCHEMA_VERSION,
+    EpisodeResult,
+    Protocol,
+    Provenance,
+    ResultType,
+    SuiteResult,
+)
+from wbgpu.statistics import resolve_path
+from wbgpu.video.loader import WindowLoader
+from wbgpu.video.windows import EpisodeSource
+
+
+def run(request: EvaluationRequest, *, show_progress: bool = False) -> SuiteResult:
+    """Decode, measure and score every episode of the request.
+
+    Raises:
+        InputError: folders or files that do not exist or do not pair up.
+        ConfigurationError: the device is not there.
+        NothingScoredError: every episode failed; the message has the first reasons.
+    """
+    device = resolve_device(request.device)
+    pairs = request.pairs()
+    with ThreadPoolExecutor(1) as pool:
+        digests = pool.submit(_digests, pairs)
+        module = _measure(request, pairs, device, show_progress)
+        identifier, input_sha256 = digests.result()
+
+    profile = request.measured_profile
+    episodes = _episodes(request, pairs, module)
+    result_type: ResultType = "evaluation" if request.ground_truth.is_file() else "batch_evaluation"
+    return SuiteResult(
+        result_type=result_type,
+        schema_version=SCHEMA_VERSION,
+        producer=f"wbgpu {__version__}",
+        created_at=datetime.now(timezone.utc).isoformat(),
+        checkpoint_name=request.checkpoint_name,
+        ground_truth_root=str(request.ground_truth),
+        predictions_root=str(request.predictions),
+        skip_context=request.num_context,
+        dataset_identifier=identifier,
+        enabled_metrics=profile.enabled_metrics,
+        required_metrics=profile.required_metrics,
+        configured_weights=profile.configured_weights,
+        configuration_hash=profile.configuration_hash,
+        metric_infos={
+            **{name: metric.info for name, metric in request.metrics.items()},
+            **unsupported_infos(profile),
+        },
+        episodes=episodes,
+        summary=summarize(
+            episodes,
+            enabled_metrics=profile.enabled_metrics,
+            configured_weights=profile.configured_weights,
+            result_type=result_type,
+        ),
+        protocol=Protocol(
+            metric_ids={name: metric.info.metric_id for name, metric in request.metrics.items()},
+            num_context=request.num_context,
+            alignment_policy=request.alignment,
+            resize_policy="bilinear_antialias" if request.alignment == "safe" else "refuse",
+        ),
+        provenance=Provenance(
+            environment=environment(),
+            device=device_name(device),
+            statistics_path=resolve_path(request.statistics_path, device),
+            decoder=request.decoder.name,
+            input_sha256=input_sha256,
+            configuration=request.configuration,
+            configuration_file=(
+                None if request.configuration_file is None else str(request.configuration_file)
+            ),
+            command=command_line(),
+        ),
+        notes=request.notes,
+    )
+
+
+def _measure(
+    request: EvaluationRequest,
+    pairs: Sequence[EpisodePair],
+    device: torch.device,
+    show_progress: bool,
+) -> EvaluationModule:
+    loader = WindowLoader(
+        [
+            EpisodeSource(index, pair.episode_id, pair.ground_truth, pair.prediction)
+            for index, pair in enumerate(pairs)
+        ],
+        decoder=request.decoder,
+        num_context=request.num_context,
+        policy=request.alignment,
+        max_mismatch_ratio=request.max_mismatch_ratio,
+        max_mismatch_frames=request.max_mismatch_frames,
+        window_frames=request.window_frames,
+        device=device,
+        num_workers=request.num_workers,
+    )
+    groups = frozenset[str]().union(*(metric.statistics for metric in request.metrics.values()))
+    module = EvaluationModule(groups, request.statistics_path)
+    with _quiet_lightning():
+        trainer = Trainer(
+            accelerator="gpu" if device.type == "cuda" else "cpu",
+            devices=1 if device.type == "cpu" else [device.index],
+            logger=False,
+            enable_checkpointing=False,
+            enable_model_summary=False,
+            enable_progress_bar=False,
+            use_distributed_sampler=False,
+            callbacks=[EvaluationProgress(len(pairs))] if show_progress else [],
+        )
+        trainer.test(module, dataloaders=loader, verbose=False)
+    return module
+
+
+def _episodes(
+    request: EvaluationRequest, pairs: Sequence[EpisodePair], module: EvaluationModule
+) -> tuple[EpisodeResult, ...]:
+    if len(module.failures) == len(pairs):
+        reasons = [str(error) for _, error in sorted(module.failures.items())]
+        more = f"\n... and {len(reasons) - 3} more" if len(reasons) > 3 else ""
+        raise NothingScoredError("\n".join(reasons[:3]) + more)
+    episodes = []
+    for index, pair in enumerate(pairs):
+        if (error := module.failures.get(index)) is not None:
+            episodes.append(failed_episode(pair, error))
+        else:
+            episodes.append(
+                scored_episode(
+                    pair,
+                    module.alignments[index],
+                    module.statistics[index],
+                    request.metrics,
+                    request.measured_profile,
+                )
+            )
+    return tuple(episodes)
+
+
+def _digests(pairs: Sequence[EpisodePair]) -> tuple[str | None, Mapping[str, str]]:
+    """Dataset identifier and digest by file; unreadable files have none (decoding reports them)."""
+    digests = {}
+    for pair in pairs:
+        for role, path in (("ground_truth", pair.ground_truth), ("prediction", pair.prediction)):
+            try:
+                digests[f"{role}/{pair.episode_id}"] = file_sha256(path)
+            except OSError:
+                continue
+    try:
+        identifier = dataset_identifier({pair.episode_id: pair.ground_truth for pair in pairs})
+    except OSError:
+        identifier = None
+    return identifier, digests
+
+
+@contextmanager
+def _quiet_lightning() -> Iterator[None]:
+    """Lightning announces devices and tips, and warns about loaders it does not know."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module=r"lightning\.")
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,1 @@
+"""From a comparison to PASS or FAIL: thresholds, one rule per function, and the verdict."""

@@ -1,0 +1,221 @@
+"""The key ``wbgpu``: what worldbench's files have no place for, at the top and in each episode.
+
+Metrics outside the composite stand only here, because worldbench's gate would take them for
+scores. Numbers that worldbench's own keys hold are not repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from wbgpu.records.metric import MetricInfo, MetricOutcome
+from wbgpu.records.suite import (
+    EpisodeFailure,
+    EpisodeResult,
+    Protocol,
+    Provenance,
+    SuiteResult,
+)
+from wbgpu.records.video import Alignment, VideoInfo
+from wbgpu.records.worldbench.metric_entries import frozen, plain
+from wbgpu.records.worldbench.node import Node
+
+EXTENSION = "wbgpu"
+
+
+def suite_extension(result: SuiteResult) -> dict[str, Any]:
+    """The top-level block, without aggregates."""
+    return {
+        "producer": result.producer,
+        "checkpoint_name": result.checkpoint_name,
+        "ground_truth_root": result.ground_truth_root,
+        "predictions_root": result.predictions_root,
+        "skip_context": result.skip_context,
+        "dataset_identifier": result.dataset_identifier,
+        "metrics": {
+            name: {
+                "metric_id": info.metric_id,
+                "unit": info.unit,
+                "higher_is_better": info.higher_is_better,
+            }
+            for name, info in result.metric_infos.items()
+        },
+        "protocol": None if result.protocol is None else asdict(result.protocol),
+        "provenance": None if result.provenance is None else plain(asdict(result.provenance)),
+        "notes": list(result.notes),
+    }
+
+
+def episode_extension(episode: EpisodeResult, composite: frozenset[str]) -> dict[str, Any]:
+    """The block of one episode; ``composite`` names the metrics that worldbench's keys hold."""
+    failure = episode.failure
+    return {
+        "ground_truth_path": episode.ground_truth_path,
+        "prediction_path": episode.prediction_path,
+        "num_steps": episode.num_steps,
+        "failure": None if failure is None else asdict(failure),
+        "warnings": list(episode.warnings),
+        "alignment": None if episode.alignment is None else plain(asdict(episode.alignment)),
+        "metrics": {
+            name: _shared_part(outcome) | ({} if name in composite else _own_part(outcome))
+            for name, outcome in episode.metrics.items()
+        },
+    }
+
+
+def _shared_part(outcome: MetricOutcome) -> dict[str, Any]:
+    return {
+        "metric_id": outcome.metric_id,
+        "prefix_reason": outcome.prefix_reason,
+        "prefix_reasons": list(outcome.prefix_reasons),
+        "step": list(outcome.step),
+    }
+
+
+def _own_part(outcome: MetricOutcome) -> dict[str, Any]:
+    return {
+        "status": outcome.status,
+        "value": outcome.value,
+        "reason": outcome.reason,
+        "error_type": outcome.error_type,
+        "prefix": list(outcome.prefix),
+        "prefix_details": plain(dict(outcome.prefix_details)),
+        "issues": list(outcome.issues),
+    }
+
+
+def parse_own_outcome(name: str, node: Node) -> MetricOutcome:
+    """Read a metric that stands only in the extension."""
+    status = node["status"].one_of("available", "unsupported", "error")
+    value = node.optional_number("value")
+    reason = node.optional_string("reason")
+    if (status == "available") != (value is not None):
+        node.fail(f"status {status!r} with value {value!r}")
+    if status != "available" and not reason:
+        node.fail(f"status {status!r} needs a reason")
+    return MetricOutcome(
+        name=name,
+        metric_id=node["metric_id"].string(),
+        status=status,  # type: ignore[arg-type]
+        value=value,
+        reason=reason,
+        error_type=node.optional_string("error_type"),
+        prefix=optional_numbers(node["prefix"]),
+        prefix_reason=node.optional_string("prefix_reason"),
+        prefix_reasons=_optional_strings(node["prefix_reasons"]),
+        step=optional_numbers(node["step"]),
+        prefix_details={
+            key: frozen([e.value for e in column.elements()])
+            for key, column in node["prefix_details"].items()
+        },
+        issues=node["issues"].strings(),
+    )
+
+
+def parse_shared_part(node: Node) -> dict[str, Any]:
+    """Fields of a composite metric's outcome that worldbench's keys have no place for."""
+    return {
+        "metric_id": node["metric_id"].string(),
+        "prefix_reason": node.optional_string("prefix_reason"),
+        "prefix_reasons": _optional_strings(node["prefix_reasons"]),
+        "step": optional_numbers(node["step"]),
+    }
+
+
+def parse_infos(node: Node) -> Mapping[str, MetricInfo]:
+    """Read the identities of the metrics."""
+    return {
+        name: MetricInfo(
+            name,
+            entry["metric_id"].string(),
+            entry["unit"].string(),
+            entry["higher_is_better"].boolean(),
+        )
+        for name, entry in node.items()
+    }
+
+
+def parse_failure(node: Node | None) -> EpisodeFailure | None:
+    """Read why an episode failed."""
+    if node is None:
+        return None
+    return EpisodeFailure(node["error_type"].string(), node["message"].string())
+
+
+def parse_protocol(node: Node | None) -> Protocol | None:
+    """Read the protocol."""
+    if node is None:
+        return None
+    return Protocol(
+        metric_ids=_string_map(node["metric_ids"]),
+        num_context=node["num_context"].integer(),
+        alignment_policy=node["alignment_policy"].string(),
+        resize_policy=node["resize_policy"].string(),
+    )
+
+
+def parse_provenance(node: Node | None) -> Provenance | None:
+    """Read how the numbers came about."""
+    if node is None:
+        return None
+    return Provenance(
+        environment=_string_map(node["environment"]),
+        device=node["device"].string(),
+        statistics_path=node["statistics_path"].string(),
+        decoder=node["decoder"].string(),
+        input_sha256=_string_map(node["input_sha256"]),
+        configuration=node["configuration"].object(),
+        configuration_file=node.optional_string("configuration_file"),
+        command=node.optional_string("command"),
+    )
+
+
+def parse_own_alignment(node: Node | None) -> Alignment | None:
+    """Read an alignment in full."""
+    if node is None:
+        return None
+    return Alignment(
+        policy=node["policy"].one_of("strict", "safe"),  # type: ignore[arg-type]
+        num_context=node["num_context"].integer(),
+        num_steps=node["num_steps"].integer(),
+        target=_video(node["target"]),
+        prediction=_video(node["prediction"]),
+        resized=node["resized"].boolean(),
+        fps_differed=node["fps_differed"].boolean(),
+        max_count_mismatch=node["max_count_mismatch"].integer(),
+        warnings=node["warnings"].strings(),
+    )
+
+
+def optional_numbers(node: Node) -> tuple[float | None, ...]:
+    """A list of numbers and nulls."""
+    return tuple(None if e.value is None else e.number() for e in node.elements())
+
+
+def _video(node: Node) -> VideoInfo:
+    return VideoInfo(
+        path=node["path"].string(),
+        num_frames=node["num_frames"].integer(),
+        height=node["height"].integer(),
+        width=node["width"].integer(),
+        fps=node.optional_number("fps"),
+        codec=node["codec"].string(),
+        pixel_format=node["pixel_format"].string(),
+        color_space=node.optional_string("color_space"),
+        color_range=node.optional_string("color_range"),
+        rotation_degrees=node["rotation_degrees"].integer(),
+        is_variable_frame_rate=node["is_variable_frame_rate"].boolean(),
+        backend=node["backend"].string(),
+        device=node["device"].string(),
+        fallback_reason=node.optional_string("fallback_reason"),
+    )
+
+
+def _optional_strings(node: Node) -> tuple[str | None, ...]:
+    return tuple(None if e.value is None else e.string() for e in node.elements())
+
+
+def _string_map(node: Node) -> dict[str, str]:
+    return {key: value.string() for key, value in node.items()}

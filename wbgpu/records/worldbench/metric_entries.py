@@ -1,0 +1,182 @@
+"""One metric's entries: over the whole episode, and over the prefix that ends at a horizon.
+
+worldbench repeats some numbers under a second name; those are made on writing and dropped on
+reading, so a record holds each number once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wbgpu.records.metric import MetricOutcome
+from wbgpu.records.worldbench.node import Node
+
+_MADE_ON_WRITING = {
+    "visual_similarity": ("frame_pairs", "components"),
+    "temporal_stability": ("flicker_frames", "largest_jump_delta"),
+}
+
+
+def whole_entry(outcome: MetricOutcome) -> dict[str, Any]:
+    """Entry of a metric over all steps of an episode."""
+    last = len(outcome.prefix)
+    supported = outcome.is_available and outcome.prefix_at(last) is not None if last else False
+    return {
+        "name": outcome.name,
+        "score": outcome.value,
+        # worldbench 0.4.1 rejects files with the status "error"; error_type tells them apart.
+        "status": "available" if outcome.is_available else "unsupported",
+        "reason": outcome.reason,
+        "error_type": outcome.error_type,
+        "details": _details(outcome, last) if supported else {},
+        "issues": list(outcome.issues) if outcome.is_available else _unavailable_issues(outcome),
+    }
+
+
+def prefix_entry(outcome: MetricOutcome, horizon: int) -> dict[str, Any]:
+    """Entry of an available metric over steps 1..horizon."""
+    score = outcome.prefix_at(horizon)
+    details = _details(outcome, horizon)
+    return {
+        "name": outcome.name,
+        "score": score,
+        "status": "available",
+        "reason": None,
+        "error_type": None,
+        "details": details,
+        "issues": _prefix_issues(outcome.name, score, details),
+    }
+
+
+def unavailable_prefix_entry(outcome: MetricOutcome, horizon: int) -> dict[str, Any]:
+    """Entry of a metric that has no value over steps 1..horizon."""
+    reason = outcome.prefix_reason_at(horizon)
+    return {
+        "status": "unsupported",
+        "reason": reason,
+        "error_type": outcome.error_type,
+        "issues": [reason] if reason else [],
+    }
+
+
+def parse_outcome(name: str, entry: Node, horizons: list[Node], metric_id: str) -> MetricOutcome:
+    """Read a metric of one episode from its whole entry and the episode's horizon entries."""
+    status = entry["status"].one_of("available", "unsupported", "error")
+    value = entry.optional_number("score")
+    error_type = entry.optional_string("error_type")
+    if status == "available" and value is None:
+        entry.fail("the status is 'available' but there is no score")
+    if status != "available" and value is not None:
+        entry.fail(f"the status is {status!r} but there is a score")
+    reason = None if status == "available" else entry.optional_string("reason")
+    issues = entry.optional_strings("issues")
+    if status != "available":
+        reason = reason or "no reason given"
+        issues = issues[1:] if issues[:1] == (reason,) else issues
+    prefix, reasons, rows = _parse_prefixes(name, horizons)
+    shared = {r for r in reasons if r is not None}
+    single = next(iter(shared)) if len(shared) == 1 else None
+    has_prefix = any(score is not None for score in prefix)
+    mentioned = has_prefix or bool(shared)
+    return MetricOutcome(
+        name=name,
+        metric_id=metric_id,
+        status="error" if error_type and status != "available" else status,  # type: ignore[arg-type]
+        value=value,
+        reason=reason,
+        error_type=error_type,
+        prefix=prefix if has_prefix or (status == "available" and mentioned) else (),
+        prefix_reason=single if single != reason else None,
+        prefix_reasons=reasons if len(shared) > 1 else (),
+        prefix_details=_columns(name, rows) if has_prefix else {},
+        issues=issues,
+    )
+
+
+def frozen(value: Any) -> Any:
+    """JSON lists as tuples, all the way down."""
+    if isinstance(value, list):
+        return tuple(frozen(item) for item in value)
+    if isinstance(value, dict):
+        return {key: frozen(item) for key, item in value.items()}
+    return value
+
+
+def plain(value: Any) -> Any:
+    """Tuples as JSON lists, all the way down."""
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+def _parse_prefixes(
+    name: str, horizons: list[Node]
+) -> tuple[tuple[float | None, ...], tuple[str | None, ...], list[dict[str, Any] | None]]:
+    prefix: list[float | None] = []
+    reasons: list[str | None] = []
+    rows: list[dict[str, Any] | None] = []
+    for horizon in horizons:
+        entry = horizon["metrics"].get(name)
+        absent = horizon["unavailable_metrics"].get(name)
+        prefix.append(None if entry is None else entry["score"].number())
+        reasons.append(None if absent is None else absent.optional_string("reason"))
+        details = None if entry is None else entry.get("details")
+        rows.append(None if details is None else details.object())
+    return tuple(prefix), tuple(reasons), rows
+
+
+def _columns(name: str, rows: list[dict[str, Any] | None]) -> dict[str, tuple[Any, ...]]:
+    keys = dict.fromkeys(key for row in rows if row is not None for key in row)
+    return {
+        key: tuple(None if row is None else frozen(row.get(key)) for row in rows)
+        for key in keys
+        if key not in _MADE_ON_WRITING.get(name, ())
+    }
+
+
+def _details(outcome: MetricOutcome, horizon: int) -> dict[str, Any]:
+    columns = outcome.prefix_details.items()
+    details = {key: plain(column[horizon - 1]) for key, column in columns if len(column) >= horizon}
+    if outcome.name == "visual_similarity" and {"mse", "psnr", "ssim"} <= set(details):
+        details["frame_pairs"] = horizon
+        details["components"] = {
+            "mse_score": _clamp(100.0 * (1.0 - details["mse"] / 255.0**2)),
+            "psnr_score": _clamp(details["psnr"] / 40.0 * 100.0),
+            "ssim_score": _clamp(details["ssim"] * 100.0),
+        }
+    if outcome.name == "temporal_stability" and {"jump_indices", "max_frame_delta"} <= set(details):
+        details["flicker_frames"] = list(details["jump_indices"])
+        details["largest_jump_delta"] = details["max_frame_delta"]
+    return details
+
+
+def _clamp(score: float) -> float:
+    return max(0.0, min(100.0, score))
+
+
+def _unavailable_issues(outcome: MetricOutcome) -> list[str]:
+    return [outcome.reason or "", *outcome.issues]
+
+
+def _prefix_issues(name: str, score: float | None, details: dict[str, Any]) -> list[str]:
+    """What worldbench remarks on a prefix; it follows from the numbers."""
+    issues = []
+    if name == "visual_similarity" and score is not None and "ssim" in details:
+        if score < 60:
+            issues.append("Predicted frames diverge strongly from ground truth.")
+        elif details["ssim"] < 0.75:
+            issues.append(
+                "Predicted frames preserve broad color statistics but lose structural similarity."
+            )
+    if name == "temporal_stability" and {"jump_indices", "std_frame_delta"} <= set(details):
+        if jumps := details["jump_indices"][:5]:
+            spans = ", ".join(f"t={t}->t={t + 1}" for t in jumps)
+            issues.append(f"Sudden frame jump or flicker detected around {spans}.")
+        if details["std_frame_delta"] > 12:
+            issues.append(
+                "Frame-to-frame differences have high variance, indicating unstable prediction "
+                "dynamics."
+            )
+    return issues

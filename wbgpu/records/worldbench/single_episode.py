@@ -1,0 +1,75 @@
+"""One episode of a batch as a result of its own, as worldbench nests and saves it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wbgpu.records.metric import MetricOutcome
+from wbgpu.records.suite import EpisodeResult, SuiteResult
+from wbgpu.records.summary import (
+    Coverage,
+    Distribution,
+    HorizonSummary,
+    MetricSummary,
+    SuiteSummary,
+    Unavailable,
+)
+
+EPISODE_NAME = "episode_001"
+"""worldbench's name for the only episode of a video pair."""
+
+
+def single_episode(result: SuiteResult, episode: EpisodeResult) -> SuiteResult:
+    """An evaluation that holds only ``episode``, which must have been scored."""
+    available = [name for name, outcome in episode.metrics.items() if outcome.is_available]
+    overall = None if episode.score is None else _constant(episode.score)
+    return replace(
+        result,
+        result_type="evaluation",
+        ground_truth_root=episode.ground_truth_path,
+        predictions_root=episode.prediction_path,
+        dataset_identifier=None,
+        episodes=(replace(episode, episode_id=EPISODE_NAME),),
+        summary=SuiteSummary(
+            overall=overall,
+            metrics={name: _metric(episode.metrics[name]) for name in sorted(episode.metrics)},
+            horizons=tuple(
+                _horizon(episode, horizon) for horizon in range(1, episode.num_steps + 1)
+            ),
+            coverage=Coverage.of(result.enabled_metrics, result.configured_weights, available),
+            worst_episodes=() if episode.score is None else ((EPISODE_NAME, episode.score),),
+            score=episode.score,
+        ),
+    )
+
+
+def _metric(outcome: MetricOutcome) -> MetricSummary:
+    missing = Unavailable(EPISODE_NAME, outcome.status, outcome.reason, outcome.error_type)
+    return MetricSummary(
+        status=outcome.status,
+        distribution=None if outcome.value is None else _constant(outcome.value),
+        available_count=int(outcome.is_available),
+        total_count=1,
+        error_count=int(outcome.status == "error"),
+        reason=outcome.reason,
+        unavailable=() if outcome.is_available else (missing,),
+    )
+
+
+def _horizon(episode: EpisodeResult, horizon: int) -> HorizonSummary:
+    prefix, step, unavailable = {}, {}, {}
+    for name in sorted(episode.metrics):
+        outcome = episode.metrics[name]
+        if (value := outcome.prefix_at(horizon)) is not None:
+            prefix[name] = _constant(value)
+        if (value := outcome.step_at(horizon)) is not None:
+            step[name] = _constant(value)
+        if outcome.lacks_prefix_at(horizon):
+            reason = outcome.prefix_reason_at(horizon)
+            unavailable[name] = (1, (reason,) if reason else ())
+    return HorizonSummary(horizon, 1, prefix, step, unavailable)
+
+
+def _constant(value: float) -> Distribution:
+    """The distribution of one value, without NumPy's cost."""
+    return Distribution(1, value, value, 0.0, *([value] * 7))

@@ -1,0 +1,131 @@
+"""A suite's aggregates, read from and written to worldbench's keys and the extension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from wbgpu.records.suite import EpisodeResult, unavailable_episodes
+from wbgpu.records.summary import Distribution, HorizonSummary, MetricSummary, missing_status
+from wbgpu.records.worldbench.distributions import distribution_payload, parse_distribution
+from wbgpu.records.worldbench.extension import EXTENSION
+from wbgpu.records.worldbench.horizons import horizon_entries, horizon_label
+from wbgpu.records.worldbench.node import Node
+
+
+def metric_summary_payload(summary: MetricSummary) -> dict[str, Any]:
+    """One metric of a batch's ``aggregate``."""
+    counts = {
+        "status": "available" if summary.distribution is not None else "unsupported",
+        "available_count": summary.available_count,
+        "total_count": summary.total_count,
+        "unavailable_count": len(summary.unavailable),
+        "error_count": summary.error_count,
+        "unavailable_episodes": [asdict(episode) for episode in summary.unavailable],
+    }
+    if summary.distribution is None:
+        return counts | {"reason": summary.reason}
+    return distribution_payload(summary.distribution) | counts
+
+
+def parse_metric_summary(node: Node, name: str, scored: Sequence[EpisodeResult]) -> MetricSummary:
+    """Read one metric of a batch's ``aggregate``; ``scored`` tells which episodes lack it."""
+    available = node["status"].one_of("available", "unsupported", "error") == "available"
+    missing = unavailable_episodes(scored, name)
+    num_available = node["available_count"].integer()
+    distribution = parse_distribution(node) if available else None
+    if available and distribution is None:
+        node.fail("the status is 'available' but the count is 0")
+    return MetricSummary(
+        status="available" if available else missing_status(missing, num_available),
+        distribution=distribution,
+        available_count=num_available,
+        total_count=node["total_count"].integer(),
+        error_count=sum(episode.status == "error" for episode in missing),
+        reason=None if available else node.optional_string("reason"),
+        unavailable=missing,
+    )
+
+
+def horizons_payload(
+    horizons: Iterable[HorizonSummary], composite: frozenset[str]
+) -> dict[str, Any]:
+    """The ``horizon`` of a suite: prefix views of the composite's metrics."""
+    return {
+        horizon_label(summary.horizon): {
+            "horizon_index": summary.horizon,
+            "sample_count": summary.sample_count,
+            "metrics": {
+                name: distribution_payload(distribution)
+                for name, distribution in summary.prefix.items()
+                if name in composite
+            },
+            "unavailable_metrics": {
+                name: {"count": count, "reasons": list(reasons)}
+                for name, (count, reasons) in summary.unavailable.items()
+                if name in composite
+            },
+        }
+        for summary in horizons
+    }
+
+
+def own_horizons_payload(
+    horizons: Iterable[HorizonSummary], composite: frozenset[str]
+) -> dict[str, Any]:
+    """The extension's ``horizon``: prefix views of the other metrics, step views of all."""
+    return {
+        horizon_label(summary.horizon): {
+            "prefix": {
+                name: distribution_payload(distribution)
+                for name, distribution in summary.prefix.items()
+                if name not in composite
+            },
+            "step": {
+                name: distribution_payload(distribution)
+                for name, distribution in summary.step.items()
+            },
+            "unavailable_metrics": {
+                name: {"count": count, "reasons": list(reasons)}
+                for name, (count, reasons) in summary.unavailable.items()
+                if name not in composite
+            },
+        }
+        for summary in horizons
+    }
+
+
+def parse_horizons(document: Node) -> tuple[HorizonSummary, ...]:
+    """Read ``horizon`` at the top of a file, and the extension's beside it."""
+    extension = document.get(EXTENSION)
+    own = [] if extension is None else horizon_entries(extension["horizon"])
+    shared = horizon_entries(document.get("horizon"))
+    if extension is not None and len(own) != len(shared):
+        extension["horizon"].fail(f"expected {len(shared)} horizons, found {len(own)}")
+    return tuple(
+        _parse_horizon(index + 1, entry, own[index] if own else None)
+        for index, entry in enumerate(shared)
+    )
+
+
+def _parse_horizon(horizon: int, entry: Node, own: Node | None) -> HorizonSummary:
+    prefix = _distributions(entry["metrics"])
+    unavailable = _unavailable(entry["unavailable_metrics"])
+    step: dict[str, Distribution] = {}
+    if own is not None:
+        prefix |= _distributions(own["prefix"])
+        step = _distributions(own["step"])
+        unavailable |= _unavailable(own["unavailable_metrics"])
+    return HorizonSummary(horizon, entry["sample_count"].integer(), prefix, step, unavailable)
+
+
+def _distributions(node: Node) -> dict[str, Distribution]:
+    parsed = {name: parse_distribution(entry) for name, entry in node.items()}
+    return {name: found for name, found in parsed.items() if found is not None}
+
+
+def _unavailable(node: Node) -> dict[str, tuple[int, tuple[str, ...]]]:
+    return {
+        name: (entry["count"].integer(), entry["reasons"].strings()) for name, entry in node.items()
+    }

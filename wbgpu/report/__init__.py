@@ -1,0 +1,1 @@
+"""Results and verdicts as text for people: Markdown and plain console lines."""

@@ -1,0 +1,125 @@
+"""Plain console text: one fact a line, no wrapping, no colour, the same on every terminal."""
+
+from __future__ import annotations
+
+from wbgpu.records.comparison import Comparison, Verdict
+from wbgpu.records.suite import SuiteResult
+from wbgpu.records.summary import Coverage, MetricSummary
+from wbgpu.report.failures import failure_line
+from wbgpu.report.numbers import (
+    ABSENT,
+    change,
+    percent,
+    quantity,
+    score,
+    setting,
+    signed_quantity,
+)
+from wbgpu.report.skill import skill_sentences
+
+
+def result_summary(result: SuiteResult) -> str:
+    """The lines that an evaluation prints."""
+    summary = result.summary
+    lines = [*result.notes, f"Checkpoint: {result.checkpoint_name}"]
+    num_failed = len(result.failed_episodes)
+    failed = f" ({num_failed} of {len(result.episodes)} failed)" if num_failed else ""
+    lines.append(f"Episodes evaluated: {len(result.episodes) - num_failed}{failed}")
+    if result.result_type == "evaluation" or summary.overall is None:
+        lines.append(f"Composite Score: {score(summary.score)}")
+    else:
+        overall = summary.overall
+        lines += [
+            f"Composite Score mean: {score(overall.mean)}",
+            f"Composite Score median: {score(overall.median)}",
+            f"Standard deviation: {score(overall.std)}",
+            f"Minimum: {score(overall.min)}",
+            f"Maximum: {score(overall.max)}",
+        ]
+    lines += _coverage(summary.coverage, " configured metrics")
+    lines += skill_sentences(result)
+    lines += ["", "Metric Aggregates:"]
+    width = max((len(name) for name in summary.metrics), default=0)
+    for name in result.measured_metrics:
+        lines.append(f"{name:<{width}}  {_metric(result, name, summary.metrics[name])}")
+    if result.result_type == "batch_evaluation" and summary.worst_episodes:
+        lines += ["", "Worst episodes:"]
+        lines += [f"  {episode_id}: {score(s)}" for episode_id, s in summary.worst_episodes]
+    if num_failed:
+        lines += ["", "Failed episodes:"]
+        lines += [
+            f"  {e.episode_id}: {e.failure.error_type}: {e.failure.message}"
+            for e in result.failed_episodes
+            if e.failure is not None
+        ]
+    warnings = [f"  {e.episode_id}: {text}" for e in result.episodes for text in e.warnings]
+    return "\n".join([*lines, *(["", "Warnings:", *warnings] if warnings else [])])
+
+
+def verdict_summary(verdict: Verdict) -> str:
+    """The lines that a gate prints; the first is ``PASS`` or ``FAIL``."""
+    comparison = verdict.comparison
+    baseline, candidate = comparison.baseline, comparison.candidate
+    lines = [verdict.status, ""]
+    lines += [f"Baseline:  {baseline.checkpoint_name}", f"Candidate: {candidate.checkpoint_name}"]
+    lines += ["", "Composite Score:"]
+    lines.append(f"{score(baseline.summary.score)} -> {score(candidate.summary.score)}")
+    overall = comparison.overall
+    lines.append(f"Change: {ABSENT if overall is None else change(overall.change)}")
+    if verdict.interval is not None:
+        interval = verdict.interval
+        lines.append(
+            f"Interval of the change ({setting(100 * interval.level)}%): "
+            f"{change(interval.lower)} to {change(interval.upper)} "
+            f"({interval.num_samples} bootstrap samples, {interval.num_episodes} episodes)"
+        )
+    lines += _coverage(candidate.summary.coverage, "")
+    for side, result in (("Baseline", baseline), ("Candidate", candidate)):
+        lines += [f"{side}: {sentence}" for sentence in skill_sentences(result)]
+    if verdict.failures:
+        lines += ["", "Regression detected:", *map(failure_line, verdict.failures)]
+    else:
+        lines += ["", "No configured regression threshold was exceeded."]
+    if verdict.warnings:
+        lines += ["", "Warnings:", *(f"- {warning}" for warning in verdict.warnings)]
+    lines += _other_metrics(comparison)
+    lines += [
+        "",
+        "Episodes:",
+        f"Improved:   {len(comparison.improved)}",
+        f"Regressed:  {len(comparison.regressed)}",
+        f"Unchanged:  {comparison.num_unchanged}",
+    ]
+    if comparison.worst_changes:
+        lines += ["", "Worst episodes:"]
+        lines += [f"{c.episode_id}    {change(c.change)}" for c in comparison.worst_changes]
+    return "\n".join(lines)
+
+
+def _coverage(coverage: Coverage, tail: str) -> list[str]:
+    return [
+        f"Metric coverage: {len(coverage.available_metrics)} of "
+        f"{len(coverage.configured_metrics)}{tail}",
+        f"Configured weight coverage: {percent(coverage.configured_weight_coverage)}",
+    ]
+
+
+def _metric(result: SuiteResult, name: str, metric: MetricSummary) -> str:
+    counts = f"{metric.available_count}/{metric.total_count}"
+    if metric.distribution is None:
+        reasons = dict.fromkeys(item.reason for item in metric.unavailable if item.reason)
+        return f"{ABSENT}  {counts}  {'; '.join(reasons) or metric.reason}"
+    unit = result.metric_infos[name].unit
+    return f"{quantity(metric.distribution.mean, unit)} {unit}  {counts}"
+
+
+def _other_metrics(comparison: Comparison) -> list[str]:
+    infos = comparison.candidate.metric_infos
+    rows = [
+        f"{c.metric}: {quantity(c.baseline, infos[c.metric].unit)} -> "
+        f"{quantity(c.candidate, infos[c.metric].unit)} {infos[c.metric].unit} "
+        f"({signed_quantity(c.change, infos[c.metric].unit)}, "
+        f"{'higher' if infos[c.metric].higher_is_better else 'lower'} is better)"
+        for c in comparison.other_metrics
+    ]
+    return ["", "Other metrics:", *rows] if rows else []

@@ -1,0 +1,59 @@
+"""Markdown reports: of one result, and of a verdict."""
+
+from __future__ import annotations
+
+from wbgpu.records.comparison import Verdict
+from wbgpu.records.suite import SuiteResult
+from wbgpu.report.gate_sections import (
+    gate_episodes,
+    gate_headline,
+    gate_horizons,
+    gate_limits,
+    gate_metrics,
+    gate_reasons,
+)
+from wbgpu.report.origin import origin_section
+from wbgpu.report.result_sections import (
+    baseline_section,
+    failed_section,
+    headline,
+    horizon_section,
+    metric_section,
+    worst_section,
+)
+from wbgpu.report.tables import escape
+
+
+def result_report(result: SuiteResult, baseline: SuiteResult | None = None) -> str:
+    """A report of one result.
+
+    Args:
+        result: a batch or an evaluation.
+        baseline: another result to show changes against.
+    """
+    lines = [f"# Evaluation of {escape(result.checkpoint_name)}", ""]
+    lines += [f"**{escape(note)}**" for note in result.notes] + ([""] if result.notes else [])
+    lines += headline(result)
+    lines += failed_section(result)
+    if baseline is not None:
+        lines += baseline_section(result, baseline)
+    lines += metric_section(result)
+    lines += horizon_section(result)
+    lines += worst_section(result)
+    lines += origin_section(result)
+    return "\n".join(lines)
+
+
+def gate_report(verdict: Verdict) -> str:
+    """A report of a verdict."""
+    comparison = verdict.comparison
+    lines = [f"# Gate: {verdict.status}", ""]
+    lines += gate_headline(verdict)
+    lines += gate_reasons(verdict)
+    lines += gate_metrics(comparison)
+    lines += gate_horizons(comparison)
+    lines += gate_episodes(comparison)
+    lines += gate_limits(verdict)
+    for side, result in (("Baseline", comparison.baseline), ("Candidate", comparison.candidate)):
+        lines += origin_section(result, f"{side}: {escape(result.checkpoint_name)}")
+    return "\n".join(lines)

@@ -1,0 +1,79 @@
+"""The section that makes a result repeatable: protocol and provenance."""
+
+from __future__ import annotations
+
+from wbgpu.records.suite import SuiteResult
+from wbgpu.report.numbers import setting
+from wbgpu.report.tables import escape
+
+_UNKNOWN = "not recorded in the file"
+
+
+def origin_section(result: SuiteResult, title: str = "Protocol and provenance") -> list[str]:
+    """How the numbers came about, as a list."""
+    rows = {
+        "Made by": f"{result.producer} at {result.created_at}",
+        "Ground truth": result.ground_truth_root,
+        "Predictions": result.predictions_root,
+        "Ground-truth identity": result.dataset_identifier or _UNKNOWN,
+        "Context frames, not scored": (
+            _UNKNOWN if result.skip_context is None else str(result.skip_context)
+        ),
+        "Composite weights": ", ".join(
+            f"{name} {setting(weight)}" for name, weight in result.configured_weights.items()
+        ),
+        "Composite configuration hash": result.configuration_hash or _UNKNOWN,
+        **_alignment(result),
+        **_protocol(result),
+        **_provenance(result),
+    }
+    return [f"## {title}", "", *(f"- {key}: {escape(text)}" for key, text in rows.items()), ""]
+
+
+def _alignment(result: SuiteResult) -> dict[str, str]:
+    """How the only pair of an evaluation was laid together; batches differ by episode."""
+    alignments = [e.alignment for e in result.episodes if e.alignment is not None]
+    if result.result_type != "evaluation" or len(alignments) != 1:
+        return {}
+    (alignment,) = alignments
+    target, prediction = alignment.target, alignment.prediction
+    rows = {
+        "Alignment": alignment.policy,
+        "Scored steps": str(alignment.num_steps),
+        "Prediction resized": "yes" if alignment.resized else "no",
+        "Frame rates differ": "yes" if alignment.fps_differed else "no",
+    }
+    for side, video in (("Ground-truth video", target), ("Predicted video", prediction)):
+        trimmed = video.num_frames - alignment.num_context - alignment.num_steps
+        rate = "unknown rate" if video.fps is None else f"{video.fps:g} fps"
+        rows[side] = (
+            f"{video.num_frames} frames, {trimmed} trimmed, {video.resolution}, {rate}, "
+            f"{video.codec} {video.pixel_format}"
+        )
+    if alignment.warnings:
+        rows["Alignment warnings"] = " ".join(alignment.warnings)
+    return rows
+
+
+def _protocol(result: SuiteResult) -> dict[str, str]:
+    protocol = result.protocol
+    if protocol is None:
+        return {"Metric definitions": _UNKNOWN}
+    return {
+        "Metric definitions": ", ".join(protocol.metric_ids.values()),
+        "Alignment policy": protocol.alignment_policy,
+        "Resize policy": protocol.resize_policy,
+    }
+
+
+def _provenance(result: SuiteResult) -> dict[str, str]:
+    provenance = result.provenance
+    if provenance is None:
+        return {"Environment": _UNKNOWN}
+    return {
+        "Device": f"{provenance.device}, statistics path {provenance.statistics_path}",
+        "Decoder": provenance.decoder,
+        "Environment": ", ".join(f"{k} {v}" for k, v in provenance.environment.items()),
+        "Configuration file": provenance.configuration_file or "none",
+        **({} if provenance.command is None else {"Command": provenance.command}),
+    }

@@ -1,0 +1,28 @@
+"""Markdown tables whose cells cannot break them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def escape(text: str) -> str:
+    """Text that stands in one Markdown table cell or line as it is."""
+    for plain, safe in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("`", "\\`"), ("*", "\\*")):
+        text = text.replace(plain, safe)
+    return " ".join(text.split())
+
+
+def table(align: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a table, with an empty one at the end.
+
+    Args:
+        align: ``l`` or ``r`` for each column.
+        header: names of the columns.
+        rows: cells as they are: escape what comes from outside.
+    """
+    rule = ["---" if side == "l" else "---:" for side in align]
+    return [_row(header), _row(rule), *(_row(row) for row in rows), ""]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

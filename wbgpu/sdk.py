@@ -1,0 +1,126 @@
+"""The Python interface: evaluate, load, compare, gate.
+
+Loading, comparing and gating need neither torch nor Hydra; :func:`evaluate` imports them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wbgpu.aggregate.comparison import compare as _compare
+from wbgpu.aggregate.consistency import check_result
+from wbgpu.gating.policy import decide
+from wbgpu.gating.thresholds import Thresholds
+from wbgpu.records.strict_json import read_json
+from wbgpu.records.suite import SuiteResult
+from wbgpu.records.worldbench import parse_result
+
+if TYPE_CHECKING:
+    from wbgpu.records.comparison import Comparison, Verdict
+    from wbgpu.records.video import AlignmentPolicy
+
+_RESULT_FILES = ("batch.json", "result.json")
+
+
+def evaluate(
+    ground_truth: str | Path,
+    predictions: str | Path,
+    *,
+    num_context: int = 0,
+    metrics: Sequence[str] | None = None,
+    name: str | None = None,
+    alignment: AlignmentPolicy = "strict",
+    device: str = "auto",
+    overrides: Sequence[str] = (),
+    progress: bool = False,
+) -> SuiteResult:
+    """Score one checkpoint's predicted videos against ground truth.
+
+    Args:
+        ground_truth, predictions: two folders of videos paired by relative path, or two files.
+        num_context: leading frames that the model was given; they are not scored.
+        metrics: names of ``configs/metrics``; ``None`` for the default set.
+        name: checkpoint name; ``None`` takes the predictions folder's name.
+        alignment: ``strict`` (equal lengths, sizes, rates) or ``safe`` (common prefix, resize).
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
+        overrides: further Hydra overrides, such as ``loader.window_frames=32``.
+        progress: show a progress bar on standard error.
+
+    Returns:
+        The result; episodes that could not be scored are in ``failed_episodes``.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+        InputError: folders that do not exist or do not pair up.
+        NothingScoredError: every episode failed.
+    """
+    from wbgpu.evaluation.configuration import compose, request_from
+    from wbgpu.evaluation.run import run
+
+    chosen = [] if metrics is None else [f"metrics=[{','.join(metrics)}]"]
+    values = {
+        "suite.ground_truth": str(ground_truth),
+        "suite.predictions": str(predictions),
+        "suite.num_context": num_context,
+        "suite.alignment": alignment,
+        "name": name,
+        "device": device,
+    }
+    return run(request_from(compose([*chosen, *overrides], values)), show_progress=progress)
+
+
+def load_result(path: str | Path) -> SuiteResult:
+    """Read a result of wbgpu or worldbench: a file, or a run's folder.
+
+    Raises:
+        ResultFileError: not strict JSON, not a known result, or the file contradicts itself;
+            the message names the place.
+    """
+    file = Path(path)
+    if file.is_dir():
+        file = next((file / n for n in _RESULT_FILES if (file / n).is_file()), file)
+    result = parse_result(read_json(file), file)
+    check_result(result, file)
+    return result
+
+
+def compare(
+    baseline: SuiteResult | str | Path,
+    candidate: SuiteResult | str | Path,
+    *,
+    strict: bool = True,
+) -> Comparison:
+    """Compare two results on the same episodes; change is candidate - baseline.
+
+    Raises:
+        IncompatibleResultsError: other episodes, other ground truth, or (``strict``) another
+            number of context frames.
+        ResultFileError: as :func:`load_result`.
+    """
+    return _compare(_result(baseline), _result(candidate), strict=strict)
+
+
+def gate(
+    baseline: SuiteResult | str | Path, candidate: SuiteResult | str | Path, **thresholds: Any
+) -> Verdict:
+    """Decide PASS or FAIL.
+
+    Args:
+        baseline, candidate: results, their files or their run folders.
+        **thresholds: fields of :class:`wbgpu.gating.thresholds.Thresholds`.
+
+    Raises:
+        ConfigurationError: a threshold is unknown, not finite or out of range.
+        IncompatibleResultsError, ResultFileError: as :func:`compare`.
+    """
+    limits = Thresholds(**thresholds)
+    return decide(compare(baseline, candidate, strict=limits.strict_config_match), limits)
+
+
+def _result(value: SuiteResult | str | Path) -> SuiteResult:
+    return value if isinstance(value, SuiteResult) else load_result(value)
+
+
+__all__ = ["Thresholds", "compare", "decide", "evaluate", "gate", "load_result"]

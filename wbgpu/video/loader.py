@@ -1,0 +1,194 @@
+"""Stream aligned pairs of videos as windows of uint8 frames, decoding ahead on threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from wbgpu.errors import ConfigurationError, WbgpuError
+from wbgpu.records.video import AlignmentPolicy
+from wbgpu.video.alignment import align, check_alignment_settings
+from wbgpu.video.decoder import Decoder
+from wbgpu.video.read_ahead import read_ahead
+from wbgpu.video.resize import resize_frames
+from wbgpu.video.windows import (
+    Chunk,
+    EpisodeClosed,
+    EpisodeFailed,
+    EpisodeOpened,
+    EpisodeSource,
+    Window,
+    pack,
+)
+
+__all__ = [
+    "EpisodeClosed",
+    "EpisodeFailed",
+    "EpisodeOpened",
+    "EpisodeSource",
+    "LoaderItem",
+    "Window",
+    "WindowLoader",
+]
+
+LoaderItem = Window | EpisodeOpened | EpisodeClosed | EpisodeFailed
+
+_WINDOW_BYTES_PER_VIDEO = 16 * 2**20
+_MAX_WAITING_BYTES = 64 * 2**20
+
+
+class WindowLoader:
+    """Yields windows and episode events, always in the same order for the same arguments.
+
+    For every episode, in the order of ``sources``: :class:`EpisodeOpened`, its windows, then
+    :class:`EpisodeClosed`; or :class:`EpisodeFailed` at the point where it fails, and the others go
+    on. Short episodes of one size share a window; long ones are split. Iterating again starts
+    again. Each iteration has its own threads, which end with it.
+
+    Memory is bounded whatever the videos' length: 64 MiB of decoded frames may wait, and each
+    worker holds one more chunk.
+
+    Args:
+        sources: the episodes.
+        decoder: opens the videos.
+        num_context: leading frames of both videos that are not scored.
+        policy: ``strict`` or ``safe``; see :func:`wbgpu.video.alignment.align`.
+        window_frames: most frames scored in a window; by default as many as fit in 16 MiB a video
+            (85 of 256x256), at least 8.
+        device: where windows are put; copies to a GPU overlap with decoding.
+        num_workers: episodes decoded at once, each on a thread; by default the number of CPUs, at
+            most 4.
+        max_mismatch_ratio: ``safe`` only.
+        max_mismatch_frames: ``safe`` only.
+
+    Raises:
+        ConfigurationError: a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[EpisodeSource],
+        *,
+        decoder: Decoder,
+        num_context: int,
+        policy: AlignmentPolicy,
+        window_frames: int | None = None,
+        device: str | torch.device = "cpu",
+        num_workers: int | None = None,
+        max_mismatch_ratio: float = 0.25,
+        max_mismatch_frames: int = 8,
+    ) -> None:
+        check_alignment_settings(
+            num_context=num_context,
+            policy=policy,
+            max_mismatch_ratio=max_mismatch_ratio,
+            max_mismatch_frames=max_mismatch_frames,
+        )
+        for name, value in (("window_frames", window_frames), ("num_workers", num_workers)):
+            if value is not None and value < 1:
+                raise ConfigurationError(f"{name} must be at least 1, but it is {value}.")
+        self._sources = tuple(sources)
+        self._decoder = decoder
+        self._num_context = num_context
+        self._policy: AlignmentPolicy = policy
+        self._window_frames = window_frames
+        self._device = torch.device(device)
+        self._num_workers = num_workers or min(4, os.cpu_count() or 1)
+        self._max_mismatch_ratio = max_mismatch_ratio
+        self._max_mismatch_frames = max_mismatch_frames
+
+    def __iter__(self) -> Generator[LoaderItem, None, None]:
+        items = read_ahead(
+            self._sources,
+            self._read_episode,
+            num_bytes=lambda item: item.num_bytes if isinstance(item, Chunk) else 0,
+            num_workers=self._num_workers,
+            max_bytes=_MAX_WAITING_BYTES,
+        )
+        try:
+            yield from self._pack(items)
+        finally:
+            items.close()
+
+    def _read_episode(self, source: EpisodeSource) -> Iterator[_EpisodeItem]:
+        try:
+            with (
+                self._decoder.open(source.target) as target,
+                self._decoder.open(source.prediction) as prediction,
+            ):
+                alignment = align(
+                    target.info,
+                    prediction.info,
+                    num_context=self._num_context,
+                    policy=self._policy,
+                    max_mismatch_ratio=self._max_mismatch_ratio,
+                    max_mismatch_frames=self._max_mismatch_frames,
+                )
+                yield EpisodeOpened(source.episode_index, alignment)
+                height, width = target.info.height, target.info.width
+                size = self._max_frames(height, width)
+                first, end = alignment.num_context, alignment.num_context + alignment.num_steps
+                context = target.read(first - 1, first) if first > 0 else None
+                for start in range(first, end, size):
+                    stop = min(start + size, end)
+                    predicted = prediction.read(start, stop)
+                    if alignment.resized:
+                        predicted = resize_frames(predicted, height=height, width=width)
+                    yield Chunk(
+                        episode_index=source.episode_index,
+                        first_step=start - first + 1,
+                        target=target.read(start, stop),
+                        prediction=predicted,
+                        context=context,
+                    )
+            yield EpisodeClosed(source.episode_index)
+        except WbgpuError as error:
+            yield EpisodeFailed(source.episode_index, error)
+
+    def _pack(self, items: Iterator[_EpisodeItem]) -> Iterator[LoaderItem]:
+        chunks: list[Chunk] = []
+        closed: list[EpisodeClosed] = []
+        overlap: tuple[Tensor, Tensor] | None = None
+
+        def flush() -> Iterator[LoaderItem]:
+            nonlocal overlap
+            if chunks:
+                first, last = chunks[0], chunks[-1]
+                before = overlap if first.first_step > 1 else None
+                overlap = last.target[-1:].clone(), last.prediction[-1:].clone()
+                window = pack(chunks, before, self._device)
+                chunks.clear()
+                del first, last
+                yield window
+            yield from closed
+            closed.clear()
+
+        for item in items:
+            if isinstance(item, Chunk):
+                if chunks and not self._fits(item, chunks):
+                    yield from flush()
+                chunks.append(item)
+            elif isinstance(item, EpisodeClosed):
+                closed.append(item)
+            elif isinstance(item, EpisodeFailed):
+                yield from flush()
+                yield item
+            else:
+                yield item
+        yield from flush()
+
+    def _fits(self, chunk: Chunk, chunks: Sequence[Chunk]) -> bool:
+        height, width = chunk.target.shape[2:]
+        num_frames = sum(waiting.num_frames for waiting in (*chunks, chunk))
+        return chunks[0].target.shape[1:] == chunk.target.shape[1:] and (
+            num_frames <= self._max_frames(height, width)
+        )
+
+    def _max_frames(self, height: int, width: int) -> int:
+        return self._window_frames or max(8, _WINDOW_BYTES_PER_VIDEO // (3 * height * width))
+
+
+_EpisodeItem = Chunk | EpisodeOpened | EpisodeClosed | EpisodeFailed
