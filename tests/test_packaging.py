@@ -43,7 +43,7 @@ def test_every_package_is_listed() -> None:
 
 
 def test_the_version_is_said_once() -> None:
-    text = (REPOSITORY / "wbgpu/__init__.py").read_text("utf-8")
+    text = (REPOSITORY / "wbgpu/version.py").read_text("utf-8")
     match = re.search(r'__version__ = "(.+)"', text)
     assert match is not None
     assert match[1] == PYPROJECT["project"]["version"]

@@ -9,7 +9,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from wbgpu.version import __version__
 
 if TYPE_CHECKING:
     from wbgpu.sdk import compare, evaluate, gate, load_result

@@ -102,7 +102,7 @@ def test_a_good_metric_passes():
     ("metric", "message"),
     [
         (_LooksAhead, "horizon|alone"),
-        (_MixesEpisodes, "alone"),
+        (_MixesEpisodes, "order|alone"),
         (_Float32, "float64"),
         (_Infinite, "infinity"),
         (_NoId, "metric_id"),

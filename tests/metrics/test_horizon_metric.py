@@ -34,12 +34,13 @@ def test_longer_episodes_are_cut_at_num_horizons():
 
 
 def test_undefined_values_are_not_counted():
-    metric = SkillPersistence(num_horizons=1)
+    metric = SkillPersistence(num_horizons=2)
     context = grey([9])[:, 0]
     metric.update(grey([9]), grey([9]), context=context)
-    assert metric.compute()["step_count"].tolist() == [0]
+    assert metric.compute()["step_count"].tolist() == [0, 0]
     metric.update(grey([9]), grey([5]), context=context)
-    assert metric.compute()["step"].tolist() == [0.0]
+    assert metric.compute()["step_count"].tolist() == [1, 0]
+    assert metric.compute()["step"][0] == 0.0
 
 
 def test_memory_is_flat_over_updates_from_frames_that_need_gradients():
@@ -54,7 +55,7 @@ def test_memory_is_flat_over_updates_from_frames_that_need_gradients():
 
     def num_tensors() -> int:
         gc.collect()
-        return sum(isinstance(thing, torch.Tensor) for thing in gc.get_objects())
+        return sum(issubclass(type(thing), torch.Tensor) for thing in gc.get_objects())
 
     for _ in range(5):
         update()
@@ -113,10 +114,19 @@ def test_the_record_is_of_one_episode():
         Mse().outcome(statistics)
 
 
+def test_forward_gives_the_batch_and_keeps_the_total():
+    metric = Mse(num_horizons=2)
+    metric(grey([2, 2]), grey([0, 0]))
+    batch = metric(grey([4, 4]), grey([0, 0]))
+    assert batch["step"].tolist() == [16.0, 16.0]
+    assert metric.compute()["step"].tolist() == [10.0, 10.0]
+
+
 def test_works_in_a_metric_collection_of_torchmetrics():
     from torchmetrics import MetricCollection
 
-    collection = MetricCollection({"mse": Mse(1), "skill": SkillPersistence(1)})
-    collection.update(grey([3]), grey([5]), context=grey([1])[:, 0])
+    collection = MetricCollection({"mse": Mse(2), "skill": SkillPersistence(2)})
+    collection.update(grey([3, 4]), grey([5, 5]), context=grey([1])[:, 0])
     result = collection.compute()
-    assert any(torch.equal(v, torch.tensor([4.0], dtype=torch.float64)) for v in result.values())
+    assert result["mse_step"].tolist() == [4.0, 1.0]
+    assert result["skill_step"].tolist() == [0.75, 1 - 1 / 16]

@@ -24,8 +24,9 @@ def test_a_step_is_torchmetrics_and_a_prefix_the_mean_of_steps(video):
         x, y = target[:, t].double(), prediction[:, t].double()
         psnr = peak_signal_noise_ratio(y, x, data_range=(0.0, 255.0)).item()
         expected.append(min(psnr, 60.0))
-        assert values.step[0, t].item() == pytest.approx(expected[-1], abs=1e-9)
-        assert values.prefix[0, t].item() == pytest.approx(sum(expected) / (t + 1), abs=1e-9)
+        # torchmetrics takes the logarithm of the data range in float32.
+        assert values.step[0, t].item() == pytest.approx(expected[-1], abs=1e-5)
+        assert values.prefix[0, t].item() == pytest.approx(sum(expected) / (t + 1), abs=1e-5)
 
 
 def test_mean_of_psnr_is_not_psnr_of_mean():

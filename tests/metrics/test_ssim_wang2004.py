@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -43,7 +45,7 @@ def test_three_definitions_of_one_pair_each_under_its_own_id():
         got[metric.metric_id] = outcome.prefix_details["ssim"][0]
     assert got == pytest.approx(expected, abs=1e-6)
     values = sorted(got.values())
-    assert min(b - a for a, b in zip(values, values[1:], strict=False)) > 1e-4
+    assert min(b - a for a, b in pairwise(values)) > 1e-4
 
 
 def test_small_frames_are_unsupported_with_a_reason():

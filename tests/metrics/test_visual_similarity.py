@@ -32,6 +32,7 @@ def _check_against_worldbench(metric, target, prediction):
         reference |= result.details["components"]
         assert details == pytest.approx(reference, rel=3e-7, abs=1e-5)
     assert outcome.value == outcome.prefix[-1]
+    assert bool(outcome.issues) == bool(expected[-1].issues)
 
 
 @settings(max_examples=25, deadline=None)
@@ -67,6 +68,7 @@ def test_black_against_white_is_not_worth_much_but_not_nothing():
     metric = VisualSimilarity()
     outcome = metric.outcome(episode_statistics(metric, grey([0]), grey([255])))
     assert outcome.value == pytest.approx(35 * 9.99900e-05, abs=1e-4)
+    assert outcome.issues
 
 
 @pytest.mark.parametrize("size", [5, 6])

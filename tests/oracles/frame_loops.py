@@ -78,5 +78,6 @@ def dynamic_statistics(target: Frame, prediction: Frame, context: Frame) -> dict
             squared_error_sum(target[r, c], context[r, c]) for r, c in region
         ),
         "dynamic_ssim_count": len(inside),
-        "dynamic_ssim_sum": math.fsum(windows[t, l, c] for t, l in inside for c in range(3)) / 3,
+        "dynamic_ssim_sum": math.fsum(windows[(*corner, c)] for corner in inside for c in range(3))
+        / 3,
     }

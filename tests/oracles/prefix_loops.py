@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 
@@ -17,4 +19,4 @@ def temporal_stability_score(deltas: list[float]) -> float:
 def frame_deltas(frames: np.ndarray) -> list[float]:
     """Mean absolute difference of neighbours in uint8 [T, H, W, 3], exact."""
     values = frames.astype(np.int64)
-    return [float(np.abs(b - a).sum() / a.size) for a, b in zip(values, values[1:])]
+    return [float(np.abs(b - a).sum() / a.size) for a, b in pairwise(values)]

@@ -209,7 +209,7 @@ def test_unsigned_differences_do_not_wrap(path_and_device):
 
 
 def test_largest_sums_are_exact_on_a_large_frame(path_and_device):
-    """Black against white over 1.4 million values overflows 32 bits if a partial sum is too long."""
+    """Black against white overflows 32 bits where a partial sum is too long."""
     path, device = path_and_device
     black = torch.zeros((1, 2, 3, 700, 650), dtype=torch.uint8, device=device)
     white = black + 255

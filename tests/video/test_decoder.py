@@ -78,9 +78,7 @@ def test_quarter_turns(decoder, tmp_path, matrix, degrees):
 def test_edit_lists(decoder, tmp_path, seconds, skipped, num_frames):
     """Discarded frames must not be handed out, nor the last repeated in their place."""
     source = encode(tmp_path / "whole.mp4", pictures(30, 48, 96), options={"g": "12"})
-    path = with_edit(
-        source, tmp_path / "edited.mp4", seconds=seconds, skipped_ticks=1024 * skipped
-    )
+    path = with_edit(source, tmp_path / "edited.mp4", seconds=seconds, skipped_ticks=1024 * skipped)
     info, frames = _read(decoder, path)
     assert info.num_frames == num_frames
     np.testing.assert_array_equal(frames, decode(source)[skipped : skipped + num_frames])
@@ -120,9 +118,7 @@ def test_same_frames_in_two_containers(decoder, tmp_path):
 )
 def test_other_kinds_of_file(decoder, tmp_path, name, codec, pixel_format):
     """Containers and codecs that people's simulators write."""
-    path = encode(
-        tmp_path / name, pictures(12, 48, 64), codec=codec, pixel_format=pixel_format
-    )
+    path = encode(tmp_path / name, pictures(12, 48, 64), codec=codec, pixel_format=pixel_format)
     info, frames = _read(decoder, path)
     assert info.num_frames == 12
     np.testing.assert_array_equal(frames, decode(path))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from wbgpu.aggregate.composite import episode_composite
+from wbgpu.aggregate.composite import episode_composite, prefix_composites
 from wbgpu.aggregate.summary import summarize
 from wbgpu.errors import ResultFileError
 from wbgpu.records.metric import SCORE_UNIT
@@ -44,25 +44,33 @@ class _Checker:
 
     def check(self) -> None:
         self._check_ids()
+        if any(weight < 0 for weight in self.result.configured_weights.values()):
+            self._fail("$.configured_weights", "a weight is negative")
         for index, episode in enumerate(self.result.episodes):
             self._check_episode(episode, f"$.episodes[{index}]")
         result = self.result
         stated = result.summary
-        if any(weight < 0 for weight in result.configured_weights.values()):
-            self._fail("$.configured_weights", "a weight is negative")
         expected = summarize(
             result.episodes,
             enabled_metrics=result.enabled_metrics,
             configured_weights=result.configured_weights,
             result_type=result.result_type,
         )
-        overall = "$.aggregate.overall" if result.result_type == "batch_evaluation" else "$.score"
+        batch = result.result_type == "batch_evaluation"
+        overall, metrics = (
+            ("$.aggregate.overall", "$.aggregate.metrics")
+            if batch
+            else (
+                "$.score",
+                "$.metrics",
+            )
+        )
         self._check_distribution(stated.overall, expected.overall, overall)
         self._check_number(stated.score, expected.score, overall)
         self._check_coverage(stated.coverage, expected.coverage)
-        self._check_names(stated.metrics, expected.metrics, "$.aggregate.metrics")
+        self._check_names(stated.metrics, expected.metrics, metrics)
         for name, metric in expected.metrics.items():
-            self._check_metric(stated.metrics[name], metric, f"$.aggregate.metrics.{name}")
+            self._check_metric(stated.metrics[name], metric, f"{metrics}.{name}")
         if len(stated.horizons) != len(expected.horizons):
             self._contradiction("$.horizon", len(stated.horizons), len(expected.horizons))
         for horizon, wanted in zip(stated.horizons, expected.horizons, strict=True):
@@ -82,8 +90,7 @@ class _Checker:
                 self._fail(path, "the episode failed and yet has scores")
             return
         self._check_range(episode.score, f"{path}.score")
-        for horizon, score in enumerate(episode.prefix_scores, start=1):
-            self._check_range(score, f"{path}.horizon.{horizon_label(horizon)}.score")
+        composite = {}
         for name, outcome in episode.metrics.items():
             info = self.result.metric_infos.get(name)
             if info is None:
@@ -91,13 +98,14 @@ class _Checker:
             if info.unit == SCORE_UNIT:
                 for value in (outcome.value, *outcome.prefix, *outcome.step):
                     self._check_range(value, f"{path}.metrics.{name}")
-        composite = {
-            name: outcome
-            for name, outcome in episode.metrics.items()
-            if name in self.result.enabled_metrics
-        }
-        expected = episode_composite(composite, self.result.configured_weights)
-        self._check_number(episode.score, expected, f"{path}.score")
+            if name in self.result.enabled_metrics:
+                composite[name] = outcome
+        weights = self.result.configured_weights
+        self._check_number(episode.score, episode_composite(composite, weights), f"{path}.score")
+        expected = prefix_composites(composite, weights, len(episode.prefix_scores))
+        for index, score in enumerate(episode.prefix_scores):
+            place = f"{path}.horizon.{horizon_label(index + 1)}.score"
+            self._check_number(score, expected[index], place)
 
     def _check_metric(self, stated: MetricSummary, expected: MetricSummary, path: str) -> None:
         self._check_distribution(stated.distribution, expected.distribution, path)

@@ -44,8 +44,9 @@ def command(folder: Path) -> None:
     )
     click.echo(verdict_summary(verdict))
     click.echo(
-        "\nSynthetic demonstration data: drawn episodes and two predictors that know no physics."
-        "\nThe FAIL is right: the mean of the context is a worse guess than its last frame."
+        "\nSynthetic demonstration data: drawn episodes, and two predictors that know no physics."
+        "\nThe gate compares every horizon: a candidate that gains on average still fails where it"
+        " lost."
     )
     click.echo(f"Report: {saved['report.md']}")
     click.echo(f"Gate:   {saved['gate.md']}")

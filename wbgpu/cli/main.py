@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import click
 
-from wbgpu import __version__
 from wbgpu.errors import WbgpuError
+from wbgpu.version import __version__
 
 _COMMANDS = {
     "eval": "wbgpu.cli.eval",

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import torch
 
-from wbgpu import __version__
+from wbgpu.version import __version__
 
 _PACKAGES = (
     "torch",

@@ -12,7 +12,6 @@ from datetime import datetime, timezone
 import torch
 from lightning.pytorch import Trainer
 
-from wbgpu import __version__
 from wbgpu.aggregate.summary import summarize
 from wbgpu.episodes.digests import dataset_identifier, file_sha256
 from wbgpu.episodes.pairing import EpisodePair
@@ -31,6 +30,7 @@ from wbgpu.records.suite import (
     SuiteResult,
 )
 from wbgpu.statistics import resolve_path
+from wbgpu.version import __version__
 from wbgpu.video.loader import WindowLoader
 from wbgpu.video.windows import EpisodeSource
 

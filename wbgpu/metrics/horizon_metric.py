@@ -123,6 +123,7 @@ class HorizonMetric(Metric):
         Returns:
             ``prefix``, ``step``: float64 ``[num_horizons]``, NaN exactly where the count is 0;
             ``prefix_count``, ``step_count``: int64 ``[num_horizons]``, episodes that have a value.
+            With ``num_horizons=1`` torchmetrics makes 0-d tensors of them.
         """
         return {
             "prefix": self.prefix_sum / self.prefix_count,

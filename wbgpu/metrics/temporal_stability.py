@@ -1,8 +1,7 @@
 """Temporal stability, worldbench's penalty for flicker and jumps in the prediction.
 
-With d_t = mean abs(prediction_{t+1} - prediction_t) over the transitions of a prefix, their median
-m, maximum M, population standard deviation s, threshold J = max(18, 3 m + 8) and n = number of d >
-J::
+With d_t = mean abs(prediction_{t+1} - prediction_t) over the transitions of a prefix, median m,
+maximum M, population standard deviation s, threshold J = max(18, 3 m + 8), n = number of d > J::
 
     score = 100 - min(60, 20 n + 0.8 max(0, M - J)) - min(35, 1.8 s) - min(20, 1.5 max(0, m - 8))
 

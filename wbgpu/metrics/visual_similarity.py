@@ -13,6 +13,7 @@ without scikit-image, under an id of its own; worldbench switches silently, this
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
@@ -22,11 +23,13 @@ from wbgpu.errors import ConfigurationError
 from wbgpu.metrics.horizon_metric import HorizonMetric
 from wbgpu.metrics.horizon_values import HorizonValues, prefix_mean
 from wbgpu.metrics.pooled_ratio import pooled_ratio
-from wbgpu.records.metric import SCORE_UNIT
+from wbgpu.records.metric import SCORE_UNIT, MetricOutcome
 from wbgpu.statistics import FrameStatistics
 
 _EQUAL_FRAMES_MSE = 1e-9
 _EQUAL_FRAMES_PSNR_DB = 60.0
+_POOR_SCORE = 60.0
+_POOR_SSIM = 0.75
 
 SsimKind = Literal["uniform7", "luma"]
 
@@ -91,3 +94,15 @@ class VisualSimilarity(HorizonMetric):
     def episode_values(self, statistics: FrameStatistics) -> HorizonValues:
         """See `visual_similarity`."""
         return visual_similarity(statistics, self.ssim)
+
+    def outcome(self, statistics: FrameStatistics) -> MetricOutcome:
+        """The record of one episode, with a remark where it is poor."""
+        outcome = super().outcome(statistics)
+        if outcome.value is None:
+            return outcome
+        issues: tuple[str, ...] = ()
+        if outcome.value < _POOR_SCORE:
+            issues = (f"Score below {_POOR_SCORE:g}: predicted frames differ strongly.",)
+        elif outcome.prefix_details["ssim"][-1] < _POOR_SSIM:
+            issues = (f"Mean SSIM below {_POOR_SSIM:g}: colours agree, structure does not.",)
+        return replace(outcome, issues=issues)

@@ -7,7 +7,7 @@ from wbgpu.records.suite import EpisodeResult, SuiteResult
 from wbgpu.records.summary import Distribution, HorizonSummary
 from wbgpu.records.worldbench import horizon_label
 from wbgpu.report.numbers import ABSENT, change, percent, quantity, score, signed_quantity
-from wbgpu.report.skill import DYNAMIC_SKILL, SKILL, skill_sentences
+from wbgpu.report.skill import DYNAMIC_SKILL, LEVEL, SKILL, skill_sentences
 from wbgpu.report.tables import escape, table
 
 _MAIN_OTHERS = ("psnr", SKILL, DYNAMIC_SKILL)
@@ -100,11 +100,14 @@ def horizon_section(result: SuiteResult) -> list[str]:
     if not columns:
         return []
     header = ["Horizon", "Episodes", *(f"{escape(name)}, {view}" for name, view in columns)]
+    counted = any(SKILL in summary.step for summary in horizons)
+    header += ["Episodes worse than a copy"] if counted else []
     rows = [
         [
             horizon_label(summary.horizon),
             str(summary.sample_count),
             *(_cell(result, summary, name, view) for name, view in columns),
+            *([_losing(result, summary.horizon)] if counted else []),
         ]
         for summary in _shown(horizons)
     ]
@@ -181,6 +184,17 @@ def _cell(result: SuiteResult, summary: HorizonSummary, name: str, view: str) ->
     return quantity(value, result.metric_infos[name].unit)
 
 
+def _losing(result: SuiteResult, horizon: int) -> str:
+    """Episodes whose prediction of this step is worse than a copy, of those that have a skill."""
+    skills = [
+        value
+        for episode in result.episodes
+        if SKILL in episode.metrics
+        and (value := episode.metrics[SKILL].step_at(horizon)) is not None
+    ]
+    return f"{sum(value < -LEVEL for value in skills)}/{len(skills)}"
+
+
 def _range(spread: Distribution, unit: str) -> str:
     return f"{quantity(spread.min, unit)} to {quantity(spread.max, unit)}"
 
@@ -204,6 +218,6 @@ def _weakness(episode: EpisodeResult, result: SuiteResult) -> str:
     issues = " ".join(lowest.issues)
     text = f"{lowest.name} {score(lowest.value)}" + (f": {issues}" if issues else "")
     skill = episode.metrics.get(SKILL)
-    if skill is not None and skill.value is not None and skill.value < 0:
+    if skill is not None and skill.value is not None and skill.value < -LEVEL:
         text += f" Worse than copying the last frame (skill {quantity(skill.value, '')})."
     return text

@@ -1,7 +1,9 @@
 """Where a checkpoint is worse than copying the last context frame.
 
 Judged by the median episode, because the mean of a skill (1 - error / error of copying) is ruled
-by episodes in which almost nothing moves.
+by episodes in which almost nothing moves. Saved predictions are compressed again, which alone
+lowers the skill of a true copy by up to 0.0024 (H.264, ten Bridge episodes); so within
+:data:`LEVEL` of 0 a checkpoint counts as level with copying.
 """
 
 from __future__ import annotations
@@ -12,16 +14,19 @@ from wbgpu.records.suite import SuiteResult
 from wbgpu.records.worldbench import horizon_label
 
 SKILL = "skill_persistence"
-DYNAMIC_SKILL = "dynamic_skill_persistence"
+DYNAMIC_SKILL = "skill_persistence_dynamic"
+LEVEL = 0.005
+"""Skill around 0 that coding noise can make."""
+
 _NAMES = {SKILL: "whole frame", DYNAMIC_SKILL: "moving region"}
 
 
 def worse_than_copying(result: SuiteResult, metric: str = SKILL) -> tuple[int, ...]:
-    """Horizons whose step skill is below 0 in the median episode."""
+    """Horizons whose step skill is below 0, by more than coding noise, in the median episode."""
     return tuple(
         summary.horizon
         for summary in result.summary.horizons
-        if metric in summary.step and summary.step[metric].median < 0
+        if metric in summary.step and summary.step[metric].median < -LEVEL
     )
 
 
@@ -47,7 +52,7 @@ def _sentences(result: SuiteResult, metric: str, region: str) -> list[str]:
     ]
     losing = sum(value < 0 for value in values)
     median = summary.distribution.median
-    verdict = "worse than" if median < 0 else "better than" if median > 0 else "level with"
+    verdict = "worse than" if median < -LEVEL else "better than" if median > LEVEL else "level with"
     overall = (
         f"Over all steps ({region}): {verdict} copying the last frame, median skill "
         f"{_signed(median)}, below 0 in {losing} of {len(values)} episodes."

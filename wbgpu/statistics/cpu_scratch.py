@@ -11,7 +11,9 @@ from wbgpu.statistics.cpu_tile import MAX_TILE_ROWS, Tile, TileBuffers
 from wbgpu.statistics.frame_batch import FrameBatch
 from wbgpu.statistics.frame_statistics import DYNAMIC_THRESHOLD, UNIFORM_WINDOW
 
-_TILE_VALUES = 1 << 16
+# Measured on two cores with 1 MB of L2 each: 2^17 beats 2^16 by 9 % with one thread and 17 % with
+# two, because less time goes to Python between operators; 2^18 gains nothing more.
+_TILE_VALUES = 1 << 17
 _HALO = UNIFORM_WINDOW - 1
 _MARGIN = UNIFORM_WINDOW // 2
 _FIXED_POINT = 2.0**32

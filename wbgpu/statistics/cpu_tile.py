@@ -57,8 +57,7 @@ class Tile:
         products: int32 like target, free until `compare_windows`.
         luma_planes: int32 ``[3, num_frames, num_rows, width]`` in the memory of ``products``.
         difference: int16 like target, x - y, after `subtract`.
-        difference_squares: int32 like target, (x - y)^2, after
-            `square_differences`.
+        difference_squares: int32 like target, (x - y)^2, after `square_differences`.
         half_deficits: float32 ``[num_frames, num_rows - 6, 3 * (width - 6)]``, (1 - SSIM) / 2 by
             window, after `compare_windows`.
     """

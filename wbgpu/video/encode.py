@@ -44,7 +44,7 @@ def write_video(
     path = Path(path)
     pictures = _as_height_width_rgb(frames)
     _, height, width, _ = pictures.shape
-    if not fps > 0:
+    if not 0 < fps < float("inf"):
         raise ConfigurationError(f"fps must be a positive number, but it is {fps}.")
     if not 0 <= crf <= 51:
         raise ConfigurationError(f"crf must be 0 to 51, but it is {crf}.")

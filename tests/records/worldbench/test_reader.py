@@ -156,7 +156,8 @@ def test_per_step_facts_of_a_worldbench_file_are_read(shared: Path) -> None:
     assert action.prefix == ()
     assert action.prefix_reasons[0] != action.prefix_reasons[1]
     visual = by_id["ep12_cut_256x256_t32.mp4"].metrics["visual_similarity"]
-    assert set(visual.prefix_details) == {"mse", "psnr", "ssim"}
+    scores = {"mse_score", "psnr_score", "ssim_score"}
+    assert set(visual.prefix_details) == {"mse", "psnr", "ssim"} | scores
     assert len(visual.prefix_details["mse"]) == 31
     alignment = two.alignment
     assert alignment is not None

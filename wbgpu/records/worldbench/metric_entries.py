@@ -1,7 +1,7 @@
 """One metric's entries: over the whole episode, and over the prefix that ends at a horizon.
 
 worldbench repeats some numbers under a second name; those are made on writing and dropped on
-reading, so a record holds each number once.
+reading, so a record holds each number once. Its ``components`` are columns of the record.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from wbgpu.records.metric import MetricOutcome
 from wbgpu.records.worldbench.node import Node
 
 _MADE_ON_WRITING = {
-    "visual_similarity": ("frame_pairs", "components"),
+    "visual_similarity": ("frame_pairs",),
     "temporal_stability": ("flicker_frames", "largest_jump_delta"),
 }
+_COMPONENTS = ("mse_score", "psnr_score", "ssim_score")
 
 
 def whole_entry(outcome: MetricOutcome) -> dict[str, Any]:
@@ -128,32 +129,32 @@ def _parse_prefixes(
 
 
 def _columns(name: str, rows: list[dict[str, Any] | None]) -> dict[str, tuple[Any, ...]]:
-    keys = dict.fromkeys(key for row in rows if row is not None for key in row)
+    flat = [row if row is None else row | _components(row) for row in rows]
+    keys = dict.fromkeys(key for row in flat if row is not None for key in row)
+    dropped = _MADE_ON_WRITING.get(name, ())
     return {
-        key: tuple(None if row is None else frozen(row.get(key)) for row in rows)
+        key: tuple(None if row is None else frozen(row.get(key)) for row in flat)
         for key in keys
-        if key not in _MADE_ON_WRITING.get(name, ())
+        if key not in dropped and key != "components"
     }
+
+
+def _components(row: dict[str, Any]) -> dict[str, Any]:
+    components = row.get("components")
+    return components if isinstance(components, dict) else {}
 
 
 def _details(outcome: MetricOutcome, horizon: int) -> dict[str, Any]:
     columns = outcome.prefix_details.items()
     details = {key: plain(column[horizon - 1]) for key, column in columns if len(column) >= horizon}
-    if outcome.name == "visual_similarity" and {"mse", "psnr", "ssim"} <= set(details):
+    if outcome.name == "visual_similarity":
         details["frame_pairs"] = horizon
-        details["components"] = {
-            "mse_score": _clamp(100.0 * (1.0 - details["mse"] / 255.0**2)),
-            "psnr_score": _clamp(details["psnr"] / 40.0 * 100.0),
-            "ssim_score": _clamp(details["ssim"] * 100.0),
-        }
+    if set(_COMPONENTS) <= set(details):
+        details["components"] = {key: details.pop(key) for key in _COMPONENTS}
     if outcome.name == "temporal_stability" and {"jump_indices", "max_frame_delta"} <= set(details):
         details["flicker_frames"] = list(details["jump_indices"])
         details["largest_jump_delta"] = details["max_frame_delta"]
     return details
-
-
-def _clamp(score: float) -> float:
-    return max(0.0, min(100.0, score))
 
 
 def _unavailable_issues(outcome: MetricOutcome) -> list[str]:

@@ -187,6 +187,8 @@ def _evaluation_summary(
     ]
     missing = unavailable_episodes(scored, name)
     distribution = Distribution.of(values) if available else None
+    if available and distribution is None:
+        node.fail("the status is 'available' but no episode has a value")
     if distribution is not None and abs(distribution.mean - node["score"].number()) > 1e-6:
         node["score"].fail(
             f"is {node['score'].value!r}, but the episodes' mean is {distribution.mean!r}"

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.records.results import available, episode, failed, simple_suite, suite, unsupported
+from wbgpu.aggregate.comparison import compare
+from wbgpu.errors import IncompatibleResultsError
+from wbgpu.records.suite import Protocol, SuiteResult
+
+
+@pytest.fixture
+def pair() -> SuiteResult:
+    return simple_suite({"a": [60.0, 50.0], "b": [80.0, 70.0]})
+
+
+def test_p40_change_is_candidate_minus_baseline(pair: SuiteResult) -> None:
+    better = simple_suite({"a": [61.0, 53.0], "b": [80.0, 70.0]})
+    comparison = compare(pair, better)
+    assert comparison.overall is not None
+    assert comparison.overall.change == 1.5
+    assert [(m.metric, m.change) for m in comparison.composite_metrics] == [
+        ("visual_similarity", 1.5)
+    ]
+    assert [(h.horizon, h.change) for h in comparison.composite_horizons] == [(1, 0.5), (2, 1.5)]
+    assert [e.episode_id for e in comparison.improved] == ["a"]
+    assert comparison.num_unchanged == 1
+    assert comparison.mismatches == comparison.warnings == ()
+
+
+def test_p57_other_episodes_are_refused_by_name(pair: SuiteResult) -> None:
+    other = simple_suite({"a": [60.0, 50.0], "c": [80.0, 70.0]})
+    with pytest.raises(IncompatibleResultsError, match=r"Missing in candidate: \['b'\]; extra"):
+        compare(pair, other, strict=False)
+
+
+def test_p49_other_ground_truth_is_refused_even_when_not_strict(pair: SuiteResult) -> None:
+    with pytest.raises(IncompatibleResultsError, match="dataset content"):
+        compare(pair, replace(pair, dataset_identifier="sha256:ff"), strict=False)
+
+
+def test_another_number_of_context_frames_is_refused_or_warned_of(pair: SuiteResult) -> None:
+    other = replace(pair, skip_context=0)
+    with pytest.raises(IncompatibleResultsError, match="4 vs 0"):
+        compare(pair, other, strict=True)
+    assert "4 vs 0" in compare(pair, other, strict=False).warnings[0]
+
+
+def test_p59_only_batches_are_compared(pair: SuiteResult) -> None:
+    evaluation = simple_suite({"a": [60.0, 50.0]}, result_type="evaluation")
+    with pytest.raises(IncompatibleResultsError, match="candidate is a result of type"):
+        compare(pair, evaluation)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"schema_version": "1"}, "result schema versions differ"),
+        ({"enabled_metrics": ("visual_similarity",)}, "enabled metric sets differ"),
+        ({"configured_weights": {"visual_similarity": 1.0}}, "configured metric weights differ"),
+        ({"configuration_hash": "ff"}, "configuration hashes differ"),
+    ],
+)
+def test_p44_p46_differing_settings_are_listed(
+    pair: SuiteResult, changes: dict[str, Any], message: str
+) -> None:
+    assert compare(pair, replace(pair, **changes)).mismatches == (message,)
+
+
+def test_differing_horizons_are_listed(pair: SuiteResult) -> None:
+    shorter = simple_suite({"a": [60.0], "b": [80.0]})
+    comparison = compare(pair, shorter)
+    assert comparison.mismatches == ("evaluated horizon sets differ",)
+    assert {change.horizon for change in comparison.composite_horizons} == {1}
+
+
+def test_p48_differing_counts_of_episodes_are_listed() -> None:
+    both = [available("visual_similarity", [50.0]), available("temporal_stability", [50.0])]
+    lost = [both[0], unsupported("temporal_stability")]
+    whole = suite([episode("a", both, 1), episode("b", both, 1)])
+    partial = suite([episode("a", both, 1), episode("b", lost, 1)])
+    assert compare(whole, partial).mismatches == (
+        "available episode counts differ for temporal_stability",
+    )
+
+
+def test_p47_old_files_are_compared_with_warnings(pair: SuiteResult) -> None:
+    old = replace(pair, schema_version="1", configuration_hash=None, dataset_identifier=None)
+    comparison = compare(old, old)
+    assert comparison.mismatches == ()
+    assert [warning.split()[0] for warning in comparison.warnings] == [
+        "This",
+        "Dataset",
+        "Configuration",
+    ]
+
+
+def _with_protocol(batch: SuiteResult, **changes: Any) -> SuiteResult:
+    assert isinstance(batch.protocol, Protocol)
+    return replace(batch, protocol=replace(batch.protocol, **changes))
+
+
+def test_differing_protocols_are_listed_when_both_files_have_one(pair: SuiteResult) -> None:
+    """worldbench cannot tell that a baseline was scored with another SSIM."""
+    ids = {"visual_similarity": "visual_similarity/worldbench-1.0-luma"}
+    other = _with_protocol(pair, metric_ids=ids, resize_policy="bilinear")
+    assert compare(pair, other).mismatches == (
+        "definitions of visual_similarity differ: visual_similarity/worldbench-1.0 vs "
+        "visual_similarity/worldbench-1.0-luma",
+        "protocols differ in resize_policy: refuse vs bilinear",
+    )
+    assert compare(pair, replace(other, protocol=None)).mismatches == ()
+
+
+def test_other_metrics_are_compared_in_both_views_unless_defined_otherwise() -> None:
+    def batch(values: list[float]) -> SuiteResult:
+        psnr = available("psnr", values, step=tuple(values))
+        return suite([episode("a", [available("visual_similarity", [50.0, 50.0]), psnr])])
+
+    before, after = batch([30.0, 20.0]), batch([31.0, 22.0])
+    comparison = compare(before, after)
+    assert [(m.metric, m.change) for m in comparison.other_metrics] == [("psnr", 2.0)]
+    assert [(h.horizon, h.view, h.change) for h in comparison.other_horizons] == [
+        (1, "prefix", 1.0),
+        (1, "step", 1.0),
+        (2, "prefix", 2.0),
+        (2, "step", 2.0),
+    ]
+    renamed = _with_protocol(after, metric_ids={"psnr": "psnr/2"})
+    assert compare(before, renamed).other_metrics == ()
+    assert compare(before, renamed).mismatches == ("definitions of psnr differ: psnr/1 vs psnr/2",)
+
+
+def test_episodes_without_a_composite_on_both_sides_have_no_change(pair: SuiteResult) -> None:
+    partial = suite([pair.episodes[0], failed("b")])
+    comparison = compare(pair, partial)
+    assert [change.episode_id for change in comparison.episodes] == ["a"]
+    nothing = suite([failed("a"), failed("b")])
+    assert compare(pair, nothing).overall is None

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.gating.gates import gate
+from tests.records.golden import result
+from tests.records.results import failed, simple_suite, suite
+from tests.report.skills import with_skill
+from wbgpu.report.console import result_summary, verdict_summary
+
+LONG = "a very long episode name that goes on and on, deeper/and/deeper, beyond eighty columns.mp4"
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_a_verdict_states_worldbenchs_facts_in_its_order(shared: Path, index: int) -> None:
+    """Scripts grep for its lines; ours have the same words and more digits."""
+    case = json.loads((shared / "golden/expected/gate.json").read_text())[index]
+    pair = [
+        result(shared / f"golden/raw/batch_pypi_{case[side].split('_')[1]}_skip0.json.gz")
+        for side in ("baseline", "candidate")
+    ]
+    ours = verdict_summary(gate(*pair)).splitlines()
+    assert ours[0] == case["status"]
+    theirs = [line for line in case["stdout"].splitlines() if line]
+    position = 0
+    for line in theirs:
+        found = [i for i in range(position, len(ours)) if _same_fact(ours[i], line)]
+        assert found, line
+        position = found[0]
+
+
+def _same_fact(ours: str, theirs: str) -> bool:
+    """The same words, and numbers that differ by no more than their rounding to one decimal."""
+    number = r"(?<![\w.+])[+-]?\d+(?:\.\d+)?(?![\w.])"
+    if re.sub(number, "#", ours) != re.sub(number, "#", theirs):
+        return False
+    pairs = zip(re.findall(number, ours), re.findall(number, theirs), strict=True)
+    return all(abs(float(one) - float(other)) < 0.0551 for one, other in pairs)
+
+
+def test_lines_do_not_wrap_and_have_no_markup() -> None:
+    batch = simple_suite({LONG: [50.0], "b[red]": [60.0]})
+    text = result_summary(batch)
+    assert f"  {LONG}: 50.00" in text.splitlines()
+    assert "b[red]: 60.00" in text
+    assert "\x1b" not in text
+
+
+def test_p75_unavailable_metrics_print_na_and_the_reason() -> None:
+    text = result_summary(simple_suite({"a": [50.0]}))
+    assert re.search(r"^contact_realism +N/A  0/1  does not apply$", text, re.MULTILINE)
+
+
+def test_a_batch_states_its_spread_and_an_evaluation_its_score() -> None:
+    batch = result_summary(simple_suite({"a": [50.0], "b": [60.0]}))
+    assert "Composite Score mean: 55.00" in batch
+    assert "Metric coverage: 1 of 5 configured metrics" in batch
+    assert "Configured weight coverage: 25%" in batch
+    single = result_summary(simple_suite({"a": [50.0]}, result_type="evaluation"))
+    assert "Composite Score: 50.00" in single
+
+
+def test_failed_episodes_are_counted_and_named() -> None:
+    text = result_summary(suite([*simple_suite({"a": [50.0]}).episodes, failed("b", "b: broken")]))
+    assert "Episodes evaluated: 1 (1 of 2 failed)" in text
+    assert "  b: VideoError: b: broken" in text
+
+
+def test_demo_notices_come_first() -> None:
+    demo = simple_suite({"a": [50.0]}, notes=("Not a benchmark result.",))
+    assert result_summary(demo).startswith("Not a benchmark result.\n")
+
+
+def test_a_tiny_regression_is_visible() -> None:
+    """worldbench prints 'Change: -0.0' for it."""
+    verdict = gate(simple_suite({"a": [50.0]}), simple_suite({"a": [49.996]}))
+    assert "Change: -0.004" in verdict_summary(verdict)
+
+
+def test_both_checkpoints_are_held_against_copying() -> None:
+    before, after = with_skill([[-0.1, 0.2]]), with_skill([[0.1, 0.2]], "step00900")
+    text = verdict_summary(gate(before, after))
+    assert "Baseline: Worse than copying the last frame (whole frame) at t+1 (skill < 0)." in text
+    assert "Candidate: Worse than copying the last frame (whole frame): at no horizon." in text
+    assert "skill_persistence: 0.2 -> 0.2 1 (+0, higher is better)" in text
+
+
+def test_a_result_without_any_score_prints_na() -> None:
+    nothing = suite([failed("a")])
+    assert "Composite Score: N/A" in result_summary(nothing)
+    assert "Change: N/A" in verdict_summary(gate(nothing, nothing))
+
+
+def test_an_interval_is_stated() -> None:
+    pair = simple_suite({"a": [50.0]}), simple_suite({"a": [51.0]})
+    text = verdict_summary(gate(*pair, bootstrap_samples=100))
+    assert (
+        "Interval of the change (95%): +1.00 to +1.00 (100 bootstrap samples, 1 episodes)" in text
+    )
+    assert "small episode count" in text

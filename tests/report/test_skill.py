@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.records.results import simple_suite
+from tests.report.skills import with_skill
+from wbgpu.report.skill import label_spans, skill_sentences, worse_than_copying
+
+
+def test_horizons_worse_than_copying_are_named_as_spans() -> None:
+    result = with_skill([[-0.1, -0.2, 0.3, -0.1, 0.2]] * 3)
+    assert worse_than_copying(result) == (1, 2, 4)
+    assert (
+        "Worse than copying the last frame (whole frame) at t+1 to t+2, t+4 (skill < 0)."
+        in skill_sentences(result)
+    )
+
+
+def test_one_still_episode_does_not_decide() -> None:
+    """Its skill is -90 because copying is perfect there; the mean would call all others bad."""
+    assert worse_than_copying(with_skill([[0.5], [0.4], [-90.0]])) == ()
+
+
+def test_coding_noise_is_not_called_worse() -> None:
+    """Compressed copies of the last frame score up to 0.0024 below 0."""
+    sentences = skill_sentences(with_skill([[-0.0024, -0.0003]] * 3))
+    assert "level with copying the last frame, median skill -0.0003" in sentences[0]
+    assert sentences[1].endswith("at no horizon.")
+
+
+def test_the_whole_is_said_with_the_number_of_episodes() -> None:
+    sentences = skill_sentences(with_skill([[-0.02], [-0.04], [0.5]]))
+    assert sentences[0] == (
+        "Over all steps (whole frame): worse than copying the last frame, median skill -0.020, "
+        "below 0 in 2 of 3 episodes."
+    )
+    assert "better than copying" in skill_sentences(with_skill([[0.5]]))[0]
+
+
+def test_a_good_checkpoint_is_said_to_be_nowhere_worse() -> None:
+    assert skill_sentences(with_skill([[0.5, 0.1]]))[1].endswith("at no horizon.")
+
+
+def test_a_skill_that_could_not_be_measured_says_why() -> None:
+    assert skill_sentences(with_skill([[0.5]]))[-1] == (
+        "Skill against copying the last frame (moving region) is not known: nothing moves"
+    )
+
+
+def test_nothing_is_said_when_no_skill_was_asked_for() -> None:
+    assert skill_sentences(simple_suite({"a": [50.0]})) == []
+
+
+@pytest.mark.parametrize(
+    ("horizons", "text"),
+    [((1,), "t+1"), ((1, 2, 3), "t+1 to t+3"), ((2, 4, 5), "t+2, t+4 to t+5"), ((), "")],
+)
+def test_spans(horizons: tuple[int, ...], text: str) -> None:
+    assert ", ".join(label_spans(horizons)) == text

@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from wbgpu.report.tables import escape, table
+
+
+def test_an_id_cannot_break_a_table() -> None:
+    assert escape("a|b\n c`<i>*") == "a\\|b c\\`&lt;i>\\*"
+
+
+def test_columns_are_aligned_as_asked() -> None:
+    assert table("lr", ["Name", "Value"], [["a", "1"]]) == [
+        "| Name | Value |",
+        "| --- | ---: |",
+        "| a | 1 |",
+        "",
+    ]
