@@ -116,10 +116,16 @@ class Worker:
 
 def cold_start(tool: str, folder: Path) -> dict[str, float]:
     """Wall and CPU seconds and peak memory of one whole command in a fresh process."""
+    start = {
+        "worldbench": "from worldbench.cli import app; app(sys.argv[1:])",
+        "wbgpu": "from wbgpu.cli.main import main; main(sys.argv[1:])",
+    }[tool]
+    # Not wait4's ru_maxrss: it counts the process that started the command, up to exec.
     program = (
-        "import sys; from worldbench.cli import app; app(sys.argv[1:])"
-        if tool == "worldbench"
-        else "import sys; from wbgpu.cli.main import main; main(sys.argv[1:])"
+        "import atexit, re, sys\n"
+        "status = lambda: open('/proc/self/status').read()\n"
+        "peak = lambda: re.search('VmHWM:\\\\s+(\\\\d+)', status())[1]\n"
+        "atexit.register(lambda: print('PEAK', peak(), file=sys.stderr))\n" + start
     )
     arguments = ["eval-batch", "--ground-truth", folder / "gt"]
     arguments += ["--predictions", folder / "predictions", "--output-root", folder / f"cold-{tool}"]
@@ -129,15 +135,18 @@ def cold_start(tool: str, folder: Path) -> dict[str, float]:
     process = subprocess.Popen(
         [sys.executable, "-c", program, *map(str, arguments)],
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, **extra},
     )
+    assert process.stderr is not None
+    messages = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
-    assert status == 0, f"{tool} failed on {folder}"
+    assert status == 0, f"{tool} failed on {folder}: {messages}"
     return {
         "wall_seconds": time.perf_counter() - wall,
         "cpu_seconds": usage.ru_utime + usage.ru_stime,
-        "peak_memory_mb": usage.ru_maxrss / 1024,
+        "peak_memory_mb": int(messages.rpartition("PEAK ")[2].split()[0]) / 1024,
     }
 
 

@@ -5,13 +5,17 @@ Loading, comparing and gating need neither torch nor Hydra; :func:`evaluate` imp
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wbgpu.aggregate.bootstrap import change_interval
 from wbgpu.aggregate.comparison import compare as _compare
 from wbgpu.aggregate.consistency import check_result
-from wbgpu.gating.policy import decide
+from wbgpu.errors import ConfigurationError
+from wbgpu.gating.policy import decide as _decide
 from wbgpu.gating.thresholds import Thresholds
 from wbgpu.records.strict_json import read_json
 from wbgpu.records.suite import SuiteResult
@@ -115,8 +119,26 @@ def gate(
         ConfigurationError: a threshold is unknown, not finite or out of range.
         IncompatibleResultsError, ResultFileError: as :func:`compare`.
     """
+    unknown = sorted(set(thresholds) - {field.name for field in fields(Thresholds)})
+    if unknown:
+        known = [field.name for field in fields(Thresholds)]
+        near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0.0)[0]
+        raise ConfigurationError(f"gate: unknown threshold {unknown[0]!r}; nearest: {near!r}")
     limits = Thresholds(**thresholds)
     return decide(compare(baseline, candidate, strict=limits.strict_config_match), limits)
+
+
+def decide(comparison: Comparison, thresholds: Thresholds) -> Verdict:
+    """Decide PASS or FAIL on a comparison, with an interval where the thresholds ask for one."""
+    interval = None
+    if thresholds.bootstrap_samples:
+        interval = change_interval(
+            comparison,
+            num_samples=thresholds.bootstrap_samples,
+            seed=thresholds.bootstrap_seed,
+            level=thresholds.confidence_level,
+        )
+    return _decide(comparison, thresholds, interval)
 
 
 def _result(value: SuiteResult | str | Path) -> SuiteResult:

@@ -26,7 +26,7 @@ def with_skill(steps: Sequence[Sequence[float | None]], name: str = "step00060")
     ]
     found = suite(episodes, checkpoint_name=name)
     infos = {
-        metric: replace(info, unit="1") if "skill" in metric else info
+        metric: replace(info, unit="skill") if "skill" in metric else info
         for metric, info in found.metric_infos.items()
     }
     assert all(isinstance(info, MetricInfo) for info in infos.values())

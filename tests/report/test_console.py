@@ -86,7 +86,7 @@ def test_both_checkpoints_are_held_against_copying() -> None:
     text = verdict_summary(gate(before, after))
     assert "Baseline: Worse than copying the last frame (whole frame) at t+1 (skill < 0)." in text
     assert "Candidate: Worse than copying the last frame (whole frame): at no horizon." in text
-    assert "skill_persistence: 0.2 -> 0.2 1 (+0, higher is better)" in text
+    assert "skill_persistence: 0.200 -> 0.200 skill (+0.000, higher is better)" in text
 
 
 def test_a_result_without_any_score_prints_na() -> None:

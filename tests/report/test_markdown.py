@@ -23,7 +23,7 @@ def test_the_headline_says_score_coverage_and_skill() -> None:
     head = text.split("##")[0]
     assert "**Composite score: 71.00** of 100" in head
     assert "Metric coverage: 1 of 5 configured metrics" in head
-    assert "at t+1 to t+2 (skill &lt; 0)" in head
+    assert "at t+1 to t+2 (skill < 0).**" in head
 
 
 def test_every_table_row_has_as_many_cells_as_its_header() -> None:
@@ -55,7 +55,7 @@ def test_horizons_show_both_views_and_the_median_of_a_skill() -> None:
         "| visual_similarity, prefix | skill_persistence, prefix | skill_persistence, step |"
         in text
     )
-    assert "| t+1 | 3 | 71.00 | 0.3 | 0.3 | 1/3 |" in text
+    assert "| t+1 | 3 | 71.00 | 0.300 | 0.300 | 1/3 |" in text
 
 
 def test_many_horizons_are_thinned_and_keep_both_ends() -> None:

@@ -33,7 +33,10 @@ def test_changes(value: float, text: str) -> None:
     [
         (65025.0, "squared intensity", "65025"),
         (133.825118, "squared intensity", "133.8"),
-        (0.97211, "1", "0.9721"),
+        (0.97211, "SSIM", "0.972"),
+        (-0.0006, "skill", "-0.001"),
+        (-2.526e-05, "skill", "-2.5e-05"),
+        (0.0, "skill", "0.000"),
         (27.05, "score", "27.05"),
         (None, "dB", "N/A"),
     ],

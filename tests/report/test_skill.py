@@ -4,7 +4,12 @@ import pytest
 
 from tests.records.results import simple_suite
 from tests.report.skills import with_skill
+from wbgpu.records.suite import SuiteResult
 from wbgpu.report.skill import label_spans, skill_sentences, worse_than_copying
+
+
+def _texts(result: SuiteResult) -> list[str]:
+    return [sentence.text for sentence in skill_sentences(result)]
 
 
 def test_horizons_worse_than_copying_are_named_as_spans() -> None:
@@ -12,7 +17,7 @@ def test_horizons_worse_than_copying_are_named_as_spans() -> None:
     assert worse_than_copying(result) == (1, 2, 4)
     assert (
         "Worse than copying the last frame (whole frame) at t+1 to t+2, t+4 (skill < 0)."
-        in skill_sentences(result)
+        in _texts(result)
     )
 
 
@@ -23,26 +28,27 @@ def test_one_still_episode_does_not_decide() -> None:
 
 def test_coding_noise_is_not_called_worse() -> None:
     """Compressed copies of the last frame score up to 0.0024 below 0."""
-    sentences = skill_sentences(with_skill([[-0.0024, -0.0003]] * 3))
+    sentences = _texts(with_skill([[-0.0024, -0.0003]] * 3))
     assert "level with copying the last frame, median skill -0.0003" in sentences[0]
     assert sentences[1].endswith("at no horizon.")
 
 
 def test_the_whole_is_said_with_the_number_of_episodes() -> None:
-    sentences = skill_sentences(with_skill([[-0.02], [-0.04], [0.5]]))
+    sentences = _texts(with_skill([[-0.02], [-0.04], [0.5]]))
     assert sentences[0] == (
         "Over all steps (whole frame): worse than copying the last frame, median skill -0.020, "
         "below 0 in 2 of 3 episodes."
     )
-    assert "better than copying" in skill_sentences(with_skill([[0.5]]))[0]
+    assert "better than copying" in _texts(with_skill([[0.5]]))[0]
 
 
 def test_a_good_checkpoint_is_said_to_be_nowhere_worse() -> None:
-    assert skill_sentences(with_skill([[0.5, 0.1]]))[1].endswith("at no horizon.")
+    assert _texts(with_skill([[0.5, 0.1]]))[1].endswith("at no horizon.")
+    assert not any(sentence.is_warning for sentence in skill_sentences(with_skill([[0.5]])))
 
 
 def test_a_skill_that_could_not_be_measured_says_why() -> None:
-    assert skill_sentences(with_skill([[0.5]]))[-1] == (
+    assert _texts(with_skill([[0.5]]))[-1] == (
         "Skill against copying the last frame (moving region) is not known: nothing moves"
     )
 

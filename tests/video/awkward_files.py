@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import chain, repeat
 from pathlib import Path
 
 import av
@@ -32,6 +33,7 @@ def encode(
     options: dict[str, str] | None = None,
     container_options: dict[str, str] | None = None,
     container_format: str | None = None,
+    num_repeats: int = 1,
 ) -> Path:
     """Encode with PyAV; with ``pts`` (and ``time_base``) at those times."""
     with av.open(
@@ -43,7 +45,7 @@ def encode(
         if time_base is not None:
             stream.codec_context.time_base = time_base
             stream.time_base = time_base
-        for index, picture in enumerate(frames):
+        for index, picture in enumerate(chain.from_iterable(repeat(frames, num_repeats))):
             frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")
             if pts is not None:
                 frame.pts, frame.time_base = pts[index], time_base

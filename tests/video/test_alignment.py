@@ -59,8 +59,8 @@ def test_same_verdict_as_worldbench(
 ):
     """A pair accepted by one tool and refused by the other, or trimmed elsewhere."""
     target, prediction = (
-        _info(name, count, *size, rate)
-        for name, count, size, rate in zip(("gt.mp4", "pred.mp4"), num_frames, sizes, rates)
+        _info(name, num_frames[index], *sizes[index], rates[index])
+        for index, name in enumerate(("gt.mp4", "pred.mp4"))
     )
     try:
         if num_context < 0:  # worldbench checks this where it decodes

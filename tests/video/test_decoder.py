@@ -19,7 +19,7 @@ def _read(decoder, path) -> tuple[object, np.ndarray]:
 
 
 def test_corpus_of_awkward_files(decoder, shared):
-    """Rotation, edit lists, 10 bit, odd sizes, 4:4:4, full range, AV1, VP9, GIF: all bytes equal."""
+    """Rotation, edit lists, 10 bit, odd sizes, 4:4:4, full range, AV1, VP9, GIF: every byte."""
     corpus = shared / "data" / "decode_corpus"
     expected = json.loads((corpus / "expected.json").read_text())
     found = {}

@@ -88,7 +88,7 @@ assert sys.modules.get("nvidia", 0) is not None
 
 
 def test_verify_finds_what_decord_conceals(shared, tmp_path):
-    """Without verification decord invents pixels and says nothing; that is why it is the default."""
+    """Without verification decord invents pixels and says nothing; so it is the default."""
     whole = shared / "data" / "bridge_suite" / "gt" / "000000000.mp4"
     path = with_zeroed_bytes(whole, tmp_path / "damaged.mp4")
     with DecordDecoder(verify=False).open(path) as reader:

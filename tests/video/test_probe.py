@@ -36,7 +36,7 @@ def test_variable_frame_rate(tmp_path, name):
 
 
 def test_milliseconds_are_not_variable(tmp_path):
-    """Matroska rounds 1/30 s to 33 and 34 ms; calling that variable would cry wolf on every file."""
+    """Matroska rounds 1/30 s to 33 and 34 ms; calling that variable would cry wolf."""
     path = encode(tmp_path / "even.mkv", pictures(30, 48, 64), rate=30)
     found = probe(path)
     assert len({round(b - a, 6) for a, b in pairwise(found.presentation_seconds)}) == 2

@@ -18,7 +18,7 @@ from wbgpu.cli.artifacts import (
 from wbgpu.cli.evaluating import exit_code, project_values
 from wbgpu.records.project_file import load_project_file
 from wbgpu.records.strict_json import write_text
-from wbgpu.records.worldbench import batch_payload
+from wbgpu.records.worldbench import batch_payload, evaluation_payload
 from wbgpu.report.console import result_summary
 from wbgpu.report.markdown import result_report
 
@@ -111,13 +111,15 @@ def command(
     folder = new_run_folder(output_root)
     names = artifact_names(episode.episode_id for episode in result.episodes)
     paths = {i: str(folder / "episodes" / f"{names[i]}.json") for i in names}
-    payload = batch_payload(result, paths)
+    payload = batch_payload(result, paths, gate=project.gate)
     save(
         folder / "episodes",
         {
-            f"{names[episode['episode_id']]}.json": _text(episode["result"])
-            for episode in payload["episodes"]
-            if episode.get("result") is not None
+            f"{names[episode.episode_id]}.json": _text(
+                evaluation_payload(result, episode, gate=project.gate)
+            )
+            for episode in result.episodes
+            if episode.failure is None
         },
     )
     files = {"batch.json": _text(payload), "report.md": result_report(result)}

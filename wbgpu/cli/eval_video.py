@@ -83,7 +83,9 @@ def command(
         **project_values(project),
     }
     result = run(request_from(compose(overrides, values), project.path))
-    payload = json.dumps(evaluation_payload(result), indent=2, allow_nan=False) + "\n"
+    payload = (
+        json.dumps(evaluation_payload(result, gate=project.gate), indent=2, allow_nan=False) + "\n"
+    )
     files = {"result.json": payload, "report.md": result_report(result)}
     saved = save(new_run_folder(output_root), files)
     save(output_root / "latest", files)

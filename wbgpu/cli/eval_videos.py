@@ -128,7 +128,9 @@ def command(
         compose(overrides, values), project.path, notes=DEMO_NOTES if demo else ()
     )
     result = run(request)
-    payload = json.dumps(evaluation_payload(result), indent=2, allow_nan=False) + "\n"
+    payload = (
+        json.dumps(evaluation_payload(result, gate=project.gate), indent=2, allow_nan=False) + "\n"
+    )
     saved = save(output_folder, {"result.json": payload, "summary.md": result_report(result)})
     lines = [f"Saved JSON: {saved['result.json']}", f"Saved Markdown: {saved['summary.md']}"]
     if save_comparison:

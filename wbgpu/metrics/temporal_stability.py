@@ -32,8 +32,8 @@ def temporal_stability(statistics: FrameStatistics) -> HorizonValues:
 
     Returns:
         NaN at horizon 1, and in the whole step view. Details, by prefix: ``mean_frame_delta``,
-        ``median_frame_delta``, ``max_frame_delta``, ``std_frame_delta``, ``jump_threshold``,
-        ``largest_jump_delta`` (intensity levels 0-255), ``num_jumps``, ``largest_jump_frame`` (the
+        ``median_frame_delta``, ``max_frame_delta``, ``std_frame_delta``, ``jump_threshold``
+        (intensity levels 0-255), ``num_jumps``, ``largest_jump_frame`` (the
         first largest transition, from 0); as float64, NaN at horizon 1.
     """
     deltas = statistics.require("prediction_delta_sum") / statistics.num_values.double()
@@ -63,7 +63,6 @@ def _prefix_columns(deltas: Tensor) -> dict[str, Tensor]:
         "jump_threshold": threshold,
         "num_jumps": num_jumps,
         "largest_jump_frame": _first_argmax(deltas, maximum),
-        "largest_jump_delta": maximum,
     }
 
 
@@ -120,8 +119,10 @@ class TemporalStability(HorizonMetric):
         details = dict(outcome.prefix_details)
         num_jumps, thresholds = details.pop("num_jumps"), details.pop("jump_threshold")
         details["jump_indices"] = tuple(
-            tuple(np.flatnonzero(deltas[:n] > thresholds[n]).tolist()) if num_jumps[n] else ()
-            for n in range(len(num_jumps))
+            None
+            if count is None
+            else tuple(np.flatnonzero(deltas[:n] > thresholds[n]).tolist() if count else ())
+            for n, count in enumerate(num_jumps)
         )
         frames = details["largest_jump_frame"]
         details["largest_jump_frame"] = tuple(None if f is None else int(f) for f in frames)

@@ -40,7 +40,8 @@ class EpisodeResult:
             available or the episode failed.
         prefix_scores: composite over steps 1..t, t = 1..T.
         metrics: by metric name; empty when the episode failed.
-        alignment: how the pair was laid together; ``None`` in results of other tools.
+        alignment: how the pair was laid together; ``None`` where a file does not say. What
+            worldbench does not record of its videos reads ``unknown``.
         failure: set exactly when the episode could not be scored.
         warnings: remarks of the alignment.
     """

@@ -37,7 +37,7 @@ def result_summary(result: SuiteResult) -> str:
             f"Maximum: {score(overall.max)}",
         ]
     lines += _coverage(summary.coverage, " configured metrics")
-    lines += skill_sentences(result)
+    lines += [sentence.text for sentence in skill_sentences(result)]
     lines += ["", "Metric Aggregates:"]
     width = max((len(name) for name in summary.metrics), default=0)
     for name in result.measured_metrics:
@@ -75,7 +75,7 @@ def verdict_summary(verdict: Verdict) -> str:
         )
     lines += _coverage(candidate.summary.coverage, "")
     for side, result in (("Baseline", baseline), ("Candidate", candidate)):
-        lines += [f"{side}: {sentence}" for sentence in skill_sentences(result)]
+        lines += [f"{side}: {sentence.text}" for sentence in skill_sentences(result)]
     if verdict.failures:
         lines += ["", "Regression detected:", *map(failure_line, verdict.failures)]
     else:

@@ -17,8 +17,7 @@ from wbgpu.report.numbers import (
     setting,
     signed_quantity,
 )
-from wbgpu.report.result_sections import coverage_lines, failed_section
-from wbgpu.report.skill import skill_sentences
+from wbgpu.report.result_sections import coverage_lines, failed_section, skill_lines
 from wbgpu.report.tables import escape, table
 
 _DETECTABLE = 1.959964 + 0.841621
@@ -52,7 +51,7 @@ def gate_headline(verdict: Verdict) -> list[str]:
         )
     lines += coverage_lines(after)
     for side, result in (("Baseline", before), ("Candidate", after)):
-        lines += [f"- {side}: {escape(sentence)}" for sentence in skill_sentences(result)]
+        lines += skill_lines(result, f"{side}: ")
     return [*lines, ""]
 
 

@@ -20,12 +20,17 @@ def change(value: float) -> str:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A value in its unit, without the unit: four digits, or two decimals for scores."""
+    """A value in its unit, without the unit: four digits, three decimals below 1."""
     if value is None:
         return ABSENT
     if unit == SCORE_UNIT:
         return score(value)
-    return f"{value:.0f}" if abs(value) >= 1e4 else f"{_without_minus_zero(value, 12):.4g}"
+    size = abs(value)
+    if size >= 1e4:
+        return f"{value:.0f}"
+    if size >= 1:
+        return f"{value:.4g}"
+    return f"{value:.2g}" if 0 < size < 0.0005 else f"{_without_minus_zero(value, 3):.3f}"
 
 
 def signed_quantity(value: float, unit: str) -> str:

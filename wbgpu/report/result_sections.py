@@ -25,13 +25,22 @@ def headline(result: SuiteResult) -> list[str]:
             f" (median {score(spread.median)}, standard deviation {score(spread.std)}, "
             f"{score(spread.min)} to {score(spread.max)})"
         )
+    lines += skill_lines(result)
     lines.append(
         f"- Episodes: {len(result.episodes) - num_failed} scored"
         + (f", **{num_failed} failed**" if num_failed else "")
     )
-    lines += coverage_lines(result)
-    lines += [f"- {escape(sentence)}" for sentence in skill_sentences(result)]
-    return [*lines, ""]
+    return [*lines, *coverage_lines(result), ""]
+
+
+def skill_lines(result: SuiteResult, who: str = "") -> list[str]:
+    """How it compares with copying the last frame; bold where copying is better."""
+    return [
+        f"- **{who}{escape(sentence.text)}**"
+        if sentence.is_warning
+        else f"- {who}{escape(sentence.text)}"
+        for sentence in skill_sentences(result)
+    ]
 
 
 def coverage_lines(result: SuiteResult) -> list[str]:

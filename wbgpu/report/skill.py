@@ -8,10 +8,12 @@ lowers the skill of a true copy by up to 0.0024 (H.264, ten Bridge episodes); so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from wbgpu.records.suite import SuiteResult
 from wbgpu.records.worldbench import horizon_label
+from wbgpu.report.numbers import signed_quantity
 
 SKILL = "skill_persistence"
 DYNAMIC_SKILL = "skill_persistence_dynamic"
@@ -30,8 +32,15 @@ def worse_than_copying(result: SuiteResult, metric: str = SKILL) -> tuple[int, .
     )
 
 
-def skill_sentences(result: SuiteResult) -> list[str]:
-    """Plain sentences on each measured skill; empty when none was measured."""
+class SkillSentence(NamedTuple):
+    """A plain sentence; ``is_warning`` when it says that copying is better."""
+
+    text: str
+    is_warning: bool
+
+
+def skill_sentences(result: SuiteResult) -> list[SkillSentence]:
+    """What is known of each measured skill; empty when none was measured."""
     return [
         sentence
         for metric, region in _NAMES.items()
@@ -40,11 +49,13 @@ def skill_sentences(result: SuiteResult) -> list[str]:
     ]
 
 
-def _sentences(result: SuiteResult, metric: str, region: str) -> list[str]:
+def _sentences(result: SuiteResult, metric: str, region: str) -> Iterator[SkillSentence]:
     summary = result.summary.metrics[metric]
     if summary.distribution is None:
         reason = next((item.reason for item in summary.unavailable if item.reason), "no reason")
-        return [f"Skill against copying the last frame ({region}) is not known: {reason}"]
+        text = f"Skill against copying the last frame ({region}) is not known: {reason}"
+        yield SkillSentence(text, is_warning=False)
+        return
     values = [
         outcome.value
         for episode in result.episodes
@@ -53,20 +64,20 @@ def _sentences(result: SuiteResult, metric: str, region: str) -> list[str]:
     losing = sum(value < 0 for value in values)
     median = summary.distribution.median
     verdict = "worse than" if median < -LEVEL else "better than" if median > LEVEL else "level with"
-    overall = (
+    yield SkillSentence(
         f"Over all steps ({region}): {verdict} copying the last frame, median skill "
-        f"{_signed(median)}, below 0 in {losing} of {len(values)} episodes."
+        f"{signed_quantity(median, 'skill')}, below 0 in {losing} of {len(values)} episodes.",
+        is_warning=median < -LEVEL,
     )
-    if not any(metric in horizon.step for horizon in result.summary.horizons):
-        return [overall]
-    worse = worse_than_copying(result, metric)
-    if not worse:
-        return [overall, f"Worse than copying the last frame ({region}): at no horizon."]
-    spans = ", ".join(label_spans(worse))
-    return [overall, f"Worse than copying the last frame ({region}) at {spans} (skill < 0)."]
+    if any(metric in horizon.step for horizon in result.summary.horizons):
+        worse = worse_than_copying(result, metric)
+        where = f" at {', '.join(label_spans(worse))} (skill < 0)" if worse else ": at no horizon"
+        yield SkillSentence(
+            f"Worse than copying the last frame ({region}){where}.", is_warning=bool(worse)
+        )
 
 
-def label_spans(horizons: Sequence[int]) -> Iterable[str]:
+def label_spans(horizons: Sequence[int]) -> Iterator[str]:
     """``t+1 to t+3`` for 1, 2, 3; horizons must rise."""
     start = 0
     for index, horizon in enumerate(horizons):
@@ -79,7 +90,3 @@ def label_spans(horizons: Sequence[int]) -> Iterable[str]:
                 else f"{horizon_label(first)} to {horizon_label(horizon)}"
             )
             start = index + 1
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.2g}" if 0 < abs(value) < 0.005 else f"{round(value, 3) + 0.0:+.3f}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 
 def escape(text: str) -> str:
     """Text that stands in one Markdown table cell or line as it is."""
-    for plain, safe in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("`", "\\`"), ("*", "\\*")):
-        text = text.replace(plain, safe)
+    for plain in ("\\", "|", "`", "*"):
+        text = text.replace(plain, f"\\{plain}")
+    text = re.sub("<(?=[A-Za-z/!?])", "&lt;", text)
     return " ".join(text.split())
 
 

@@ -36,7 +36,7 @@ __all__ = [
 
 LoaderItem = Window | EpisodeOpened | EpisodeClosed | EpisodeFailed
 
-_WINDOW_BYTES_PER_VIDEO = 16 * 2**20
+_WINDOW_BYTES_PER_VIDEO = 8 * 2**20
 _MAX_WAITING_BYTES = 64 * 2**20
 
 
@@ -48,16 +48,17 @@ class WindowLoader:
     on. Short episodes of one size share a window; long ones are split. Iterating again starts
     again. Each iteration has its own threads, which end with it.
 
-    Memory is bounded whatever the videos' length: 64 MiB of decoded frames may wait, and each
-    worker holds one more chunk.
+    Memory is bounded whatever the videos' length, if it is in the decoder: 64 MiB of decoded frames
+    may wait, and each worker holds one more chunk. A pair of 3,000 frames of 256x256 takes 120 MB
+    more than one of 30 with ``PyavDecoder``.
 
     Args:
         sources: the episodes.
         decoder: opens the videos.
         num_context: leading frames of both videos that are not scored.
         policy: ``strict`` or ``safe``; see :func:`wbgpu.video.alignment.align`.
-        window_frames: most frames scored in a window; by default as many as fit in 16 MiB a video
-            (85 of 256x256), at least 8.
+        window_frames: most frames scored in a window; by default as many as fit in 8 MiB a video
+            (42 of 256x256), at least 8.
         device: where windows are put; copies to a GPU overlap with decoding.
         num_workers: episodes decoded at once, each on a thread; by default the number of CPUs, at
             most 4.

@@ -52,7 +52,7 @@ def _set(value: Any, *keys: Any) -> Callable[[Any], None]:
         (_set("x", "episodes", 2), "$.episodes[2]", "expected an object, got a string"),
         (_set(True, "episodes", 1, "score"), "$.episodes[1].score", "expected a number, got True"),
         (_set("9", "episodes", 1, "score"), "$.episodes[1].score", "expected a number"),
-        (_set(10**400, "episodes", 1, "score"), "$.episodes[1].score", "fits a float"),
+        (_set(10**400, "episodes", 1, "score"), "$.episodes[1].score", "at most 1e+100"),
         (_delete("episodes", 0, "result"), "$.episodes[0]", "'result' is missing"),
         (_set([], "episodes", 0, "result", "episodes"), "$.episodes[0].result.episodes", "one"),
         (_set(True, "aggregate", "overall", "mean"), "$.aggregate.overall.mean", "a number"),

@@ -23,7 +23,7 @@ from wbgpu.records.worldbench.distributions import coverage_payload
 from wbgpu.records.worldbench.extension import EXTENSION
 from wbgpu.records.worldbench.horizons import horizon_label
 from wbgpu.records.worldbench.metric_entries import plain
-from wbgpu.records.worldbench.writer import COMPATIBLE_VERSION
+from wbgpu.records.worldbench.settings import COMPATIBLE_VERSION
 
 
 def gate_payload(verdict: Verdict) -> dict[str, Any]:

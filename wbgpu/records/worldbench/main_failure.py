@@ -6,33 +6,24 @@ from collections.abc import Mapping
 
 _STRONG = 85.0
 _SENTENCES = {
-    "visual_similarity": (
-        "The model does not visually match held-out future frames closely enough."
-    ),
-    "action_consistency": (
-        "The model generates plausible-looking frames, but predicted motion does not consistently "
-        "follow robot actions."
-    ),
-    "temporal_stability": (
-        "The model flickers or jumps between future frames instead of producing stable dynamics."
-    ),
-    "object_permanence": "The model loses track of persistent scene objects during prediction.",
-    "contact_realism": "The model moves objects before plausible robot/object contact.",
+    "visual_similarity": "Predicted frames look unlike the true ones.",
+    "action_consistency": "Predicted motion does not follow the robot's actions.",
+    "temporal_stability": "The prediction flickers or jumps.",
+    "object_permanence": "Objects vanish from the prediction.",
+    "contact_realism": "Predicted objects move before the robot touches them.",
 }
 
 
 def main_failure(scores: Mapping[str, float | None]) -> str:
     """Sentence about the lowest of ``scores`` (by metric name, ``None`` where unavailable)."""
     if not scores:
-        return "No metrics were run."
+        return "No metric was run."
     available = {name: score for name, score in scores.items() if score is not None}
     if not available:
-        return "No available metrics were scored."
+        return "No metric is available."
     lowest = min(available, key=lambda name: available[name])
     if available[lowest] < _STRONG:
         return _SENTENCES.get(lowest, f"The weakest metric is {lowest}.")
     if unsupported := len(scores) - len(available):
-        return (
-            f"No dominant failure among available metrics; {unsupported} metrics were unsupported."
-        )
-    return "No dominant failure detected; the run is strong across core world-model checks."
+        return f"No available metric is weak; {unsupported} are unsupported."
+    return "No metric is weak."

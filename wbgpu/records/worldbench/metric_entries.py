@@ -166,18 +166,13 @@ def _prefix_issues(name: str, score: float | None, details: dict[str, Any]) -> l
     issues = []
     if name == "visual_similarity" and score is not None and "ssim" in details:
         if score < 60:
-            issues.append("Predicted frames diverge strongly from ground truth.")
+            issues.append("The prediction is far from the ground truth.")
         elif details["ssim"] < 0.75:
-            issues.append(
-                "Predicted frames preserve broad color statistics but lose structural similarity."
-            )
+            issues.append("The prediction has the right colours and the wrong structure.")
     if name == "temporal_stability" and {"jump_indices", "std_frame_delta"} <= set(details):
         if jumps := details["jump_indices"][:5]:
             spans = ", ".join(f"t={t}->t={t + 1}" for t in jumps)
-            issues.append(f"Sudden frame jump or flicker detected around {spans}.")
+            issues.append(f"The prediction jumps or flickers at {spans}.")
         if details["std_frame_delta"] > 12:
-            issues.append(
-                "Frame-to-frame differences have high variance, indicating unstable prediction "
-                "dynamics."
-            )
+            issues.append("The size of the prediction's frame differences varies strongly.")
     return issues

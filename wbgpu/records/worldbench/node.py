@@ -9,6 +9,9 @@ from typing import Any, NoReturn
 
 from wbgpu.errors import ResultFileError
 
+MAX_MAGNITUDE = 1e100
+"""Larger numbers are damage, and their squares would overflow."""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -71,10 +74,9 @@ class Node:
         """Its number; ``true`` and ``false`` are not numbers."""
         if isinstance(self.value, bool) or not isinstance(self.value, (int, float)):
             self._wrong("a number")
-        try:
-            return float(self.value)
-        except OverflowError:
-            self.fail("expected a number that fits a float")
+        if abs(self.value) > MAX_MAGNITUDE:
+            self.fail(f"expected a number of at most {MAX_MAGNITUDE:g} in magnitude")
+        return float(self.value)
 
     def integer(self) -> int:
         """Its integer, not negative."""

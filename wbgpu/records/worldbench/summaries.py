@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from wbgpu.records.suite import EpisodeResult, unavailable_episodes
+from wbgpu.records.suite import EpisodeResult, SuiteResult, unavailable_episodes
 from wbgpu.records.summary import Distribution, HorizonSummary, MetricSummary, missing_status
 from wbgpu.records.worldbench.distributions import distribution_payload, parse_distribution
 from wbgpu.records.worldbench.extension import EXTENSION
@@ -71,10 +71,7 @@ def horizons_payload(
     }
 
 
-def own_horizons_payload(
-    horizons: Iterable[HorizonSummary], composite: frozenset[str]
-) -> dict[str, Any]:
-    """The extension's ``horizon``: prefix views of the other metrics, step views of all."""
+def _own_horizons(horizons: Iterable[HorizonSummary], composite: frozenset[str]) -> dict[str, Any]:
     return {
         horizon_label(summary.horizon): {
             "prefix": {
@@ -93,6 +90,21 @@ def own_horizons_payload(
             },
         }
         for summary in horizons
+    }
+
+
+def own_aggregates_payload(result: SuiteResult) -> dict[str, Any]:
+    """The extension's aggregates: of the metrics outside the composite, and step views of all."""
+    composite = frozenset(result.enabled_metrics)
+    return {
+        "aggregate": {
+            "metrics": {
+                name: metric_summary_payload(metric)
+                for name, metric in result.summary.metrics.items()
+                if name not in composite
+            }
+        },
+        "horizon": _own_horizons(result.summary.horizons, composite),
     }
 
 

@@ -1,0 +1,182 @@
+"""Records into worldbench's evaluation document, schema 2, and our extension of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wbgpu.records.metric import MetricOutcome
+from wbgpu.records.suite import SCHEMA_VERSION, EpisodeResult, SuiteResult
+from wbgpu.records.summary import MetricSummary
+from wbgpu.records.worldbench.distributions import coverage_payload
+from wbgpu.records.worldbench.extension import EXTENSION, episode_extension, suite_extension
+from wbgpu.records.worldbench.horizons import horizon_label
+from wbgpu.records.worldbench.main_failure import main_failure
+from wbgpu.records.worldbench.metric_entries import (
+    prefix_entry,
+    unavailable_prefix_entry,
+    whole_entry,
+)
+from wbgpu.records.worldbench.provenance import alignment_provenance, pair_provenance
+from wbgpu.records.worldbench.settings import (
+    COMPATIBLE_VERSION,
+    composite_settings,
+    configuration,
+)
+from wbgpu.records.worldbench.single_episode import single_episode
+from wbgpu.records.worldbench.summaries import horizons_payload, own_aggregates_payload
+
+_MAX_ISSUES = 20
+
+
+def evaluation_payload(
+    result: SuiteResult,
+    episode: EpisodeResult | None = None,
+    *,
+    gate: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """An evaluation document: what ``worldbench report``, ``compare`` and ``dashboard`` read.
+
+    Args:
+        result: of type ``evaluation``; or a batch of which ``episode`` is written.
+        episode: one scored episode, written as a result of its own.
+        gate: as in :func:`batch_payload`.
+    """
+    if episode is None:
+        return evaluation_document(result, result.checkpoint_name, gate) | {
+            EXTENSION: suite_extension(result) | own_aggregates_payload(result)
+        }
+    alone = single_episode(result, episode)
+    return evaluation_document(alone, episode.episode_id, gate) | {
+        EXTENSION: suite_extension(alone) | own_aggregates_payload(alone)
+    }
+
+
+def evaluation_document(
+    result: SuiteResult, name: str, gate: Mapping[str, Any] | None, extended: bool = True
+) -> dict[str, Any]:
+    """The document without the extension at its top; ``extended`` puts it into the episodes."""
+    summary = result.summary
+    scored = [episode for episode in result.episodes if episode.failure is None]
+    metrics = {
+        metric: _evaluation_metric(metric, scored, summary.metrics[metric])
+        for metric in result.enabled_metrics
+        if metric in summary.metrics
+    }
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "result_type": "evaluation",
+        "dataset_path": result.ground_truth_root,
+        "predictions_path": result.predictions_root or None,
+        "created_at": result.created_at,
+        "score": summary.score,
+        "composite_score": summary.score,
+        "metrics": metrics,
+        "episodes": [_episode(result, episode, extended) for episode in result.episodes],
+        "horizon": horizons_payload(summary.horizons, frozenset(result.enabled_metrics)),
+        "provenance": _provenance(result, name),
+        "weights": dict(result.configured_weights),
+        **composite_settings(result),
+        "coverage": coverage_payload(summary.coverage),
+        "configuration": configuration(result, gate, ("json", "markdown")),
+        "worldbench_version": COMPATIBLE_VERSION,
+        "issues": _evaluation_issues(result),
+        "main_failure": main_failure({n: entry["score"] for n, entry in metrics.items()}),
+    }
+
+
+def _episode(result: SuiteResult, episode: EpisodeResult, extended: bool) -> dict[str, Any]:
+    composite = frozenset(result.enabled_metrics)
+    outcomes = {n: episode.metrics[n] for n in result.enabled_metrics if n in episode.metrics}
+    issues = [
+        issue
+        for outcome in outcomes.values()
+        for issue in (*whole_entry(outcome)["issues"], outcome.reason)
+        if issue
+    ]
+    if episode.failure is not None:
+        issues = [f"{episode.failure.error_type}: {episode.failure.message}"]
+    entry = {
+        "episode": episode.episode_id,
+        "score": episode.score,
+        "metrics": {name: whole_entry(outcome) for name, outcome in outcomes.items()},
+        "horizon": {
+            horizon_label(horizon): _episode_horizon(episode, outcomes, horizon)
+            for horizon in range(1, episode.num_steps + 1)
+        },
+        "issues": issues,
+    }
+    return entry | ({EXTENSION: episode_extension(episode, composite)} if extended else {})
+
+
+def _episode_horizon(
+    episode: EpisodeResult, outcomes: Mapping[str, MetricOutcome], horizon: int
+) -> dict[str, Any]:
+    scores = episode.prefix_scores
+    return {
+        "horizon_index": horizon,
+        "sample_count": 1,
+        "frame_pairs": horizon,
+        "mode": "cumulative_prefix",
+        "score": scores[horizon - 1] if horizon <= len(scores) else None,
+        "metrics": {
+            name: prefix_entry(outcome, horizon)
+            for name, outcome in outcomes.items()
+            if outcome.prefix_at(horizon) is not None
+        },
+        "unavailable_metrics": {
+            name: unavailable_prefix_entry(outcome, horizon)
+            for name, outcome in outcomes.items()
+            if outcome.lacks_prefix_at(horizon)
+        },
+    }
+
+
+def _evaluation_metric(
+    name: str, scored: Sequence[EpisodeResult], summary: MetricSummary
+) -> dict[str, Any]:
+    """A metric over all episodes of an evaluation."""
+    outcomes = [(e.episode_id, e.metrics[name]) for e in scored if name in e.metrics]
+    values = [outcome.value for _, outcome in outcomes if outcome.value is not None]
+    if summary.distribution is None:
+        details: dict[str, Any] = {
+            "available_episode_scores": values,
+            "unsupported_episodes": [f"{i}: {o.reason}" for i, o in outcomes if o.reason],
+        }
+        issues = details["unsupported_episodes"]
+    else:
+        details = {"episode_scores": values}
+        issues = [f"{i}: {issue}" for i, o in outcomes for issue in o.issues]
+    return {
+        "name": name,
+        "score": None if summary.distribution is None else summary.distribution.mean,
+        "status": "unsupported" if summary.distribution is None else "available",
+        "reason": summary.reason,
+        "error_type": next((o.error_type for _, o in outcomes if o.error_type), None),
+        "details": details,
+        "issues": issues[:_MAX_ISSUES],
+    }
+
+
+def _evaluation_issues(result: SuiteResult) -> list[str]:
+    issues: list[str] = []
+    for episode in result.episodes:
+        issues.extend(episode.warnings)
+        for name in result.enabled_metrics:
+            outcome = episode.metrics.get(name)
+            if outcome is not None and outcome.reason:
+                issues.append(f"{episode.episode_id}: {outcome.reason}")
+    return issues
+
+
+def _provenance(result: SuiteResult, name: str) -> dict[str, Any]:
+    if len(result.episodes) != 1:
+        return {}
+    (episode,) = result.episodes
+    known = {} if episode.alignment is None else alignment_provenance(episode.alignment)
+    notices = {"demo": True, "demo_notice": list(result.notes)} if result.notes else {}
+    return (
+        pair_provenance(name, episode.ground_truth_path, episode.prediction_path, result.created_at)
+        | known
+        | notices
+    )
