@@ -109,7 +109,7 @@ def test_the_result_says_how_it_was_made(suite: Path) -> None:
     assert result.provenance is not None
     assert result.protocol is not None
     assert result.provenance.device == ("cuda" if torch.cuda.is_available() else "cpu")
-    assert result.provenance.decoder == "decord"
+    assert result.provenance.decoder == "pyav"
     assert len(result.provenance.input_sha256) == 10
     assert result.provenance.environment["torch"] == torch.__version__.partition("+")[0]
     assert result.protocol.metric_ids["visual_similarity"] == "visual_similarity/worldbench-1.0"

@@ -38,7 +38,7 @@ def _worldbench_video(info: VideoInfo) -> worldbench.DecodedVideo:
     return worldbench.DecodedVideo(Path(info.path), frames, info.fps, info.width, info.height)
 
 
-_rates = st.one_of(st.none(), st.sampled_from([5.0, 5.05, 5.051, 30.0, 30.3, 29.97, 10.0, 9.9]))
+_rates = st.one_of(st.none(), st.sampled_from([1.0, 1.045, 1.06, 5.0, 5.1, 30.0, 30.3, 30.31]))
 _sizes = st.sampled_from([(4, 4), (4, 6), (6, 4)])
 
 
@@ -53,7 +53,11 @@ _sizes = st.sampled_from([(4, 4), (4, 6), (6, 4)])
 )
 @example((20, 5), ((4, 4),) * 2, (5.0, 5.0), 0, "safe", 0.25, 8)
 @example((8, 7), ((4, 4), (6, 4)), (5.0, 10.0), 1, "safe", 0.25, 8)
-@example((8, 8), ((4, 4),) * 2, (None, 10.0), 1, "strict", 0.25, 8)
+@example((8, 8), ((4, 4),) * 2, (None, 5.0), 1, "strict", 0.25, 8)
+@example((8, 8), ((4, 4),) * 2, (1.0, 1.045), 1, "strict", 0.25, 8)  # within 0.05
+@example((8, 8), ((4, 4),) * 2, (1.0, 1.06), 1, "strict", 0.25, 8)
+@example((8, 8), ((4, 4),) * 2, (30.0, 30.3), 1, "strict", 0.25, 8)  # within 1 %
+@example((8, 8), ((4, 4),) * 2, (30.0, 30.31), 1, "strict", 0.25, 8)
 def test_same_verdict_as_worldbench(
     num_frames, sizes, rates, num_context, policy, ratio, max_frames
 ):

@@ -11,6 +11,7 @@ from PIL import Image
 from tests.video.awkward_files import (
     cut,
     encode,
+    patch,
     pictures,
     with_display_matrix,
     with_edit,
@@ -163,6 +164,23 @@ def test_bad_files(tmp_path, capfd, kind):
     assert caught.value.path == path
     assert str(path) in str(caught.value)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("position", [20_000, 60_000, 120_000])
+def test_concealed_pixels_of_a_robot_video(shared, tmp_path, position):
+    """No packet fails here; only the decoder's mark on the frame tells that it was invented."""
+    source = shared / "data" / "bridge_suite" / "gt" / "000000000.mp4"
+    path = patch(source, tmp_path / "bad.mp4", position, bytes(400))
+    with pytest.raises(VideoError, match=r"damaged.*in 1 place\(s\), the first at \d"):
+        probe(path)
+
+
+def test_packets_marked_corrupt(tmp_path):
+    """One lost packet of a transport stream: every frame decodes; only the demuxer sees the gap."""
+    source = _whole(tmp_path, "whole.ts")
+    path = patch(source, tmp_path / "bad.ts", 24 * 188, bytes(188))
+    with pytest.raises(VideoError, match="damaged"):
+        probe(path)
 
 
 @pytest.mark.parametrize("kind", ["zeroed", "fast start cut", "mkv cut"])

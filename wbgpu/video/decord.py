@@ -65,7 +65,7 @@ class DecordDecoder:
             raise ConfigurationError(f"num_threads must be 0 or more, but it is {num_threads}.")
         self.verify = verify
         self.num_threads = num_threads
-        # Now, because the import alters ctypes for a moment: later it would be on a loader's thread.
+        # Now, not on a loader's thread, because the import alters ctypes for a moment.
         self._decord = _load_decord()
 
     @property
