@@ -54,6 +54,17 @@ def encode(
     return path
 
 
+def remux(source: Path, path: Path) -> Path:
+    """The same packets in another container; encoding twice is not always the same in x264."""
+    with av.open(str(source)) as old, av.open(str(path), "w") as new:
+        stream = new.add_stream_from_template(old.streams.video[0])
+        for packet in old.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = stream
+                new.mux(packet)
+    return path
+
+
 def decode(path: Path) -> np.ndarray:
     """What PyAV makes of it, uint8 [T, H, W, 3]; equal to FFmpeg for 8-bit video of even size."""
     with av.open(str(path)) as container:
