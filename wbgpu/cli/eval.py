@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wbgpu.cli.artifacts import check_file, save
-from wbgpu.cli.evaluating import exit_code
+from wbgpu.cli.evaluating import exit_code, quick_imports
 from wbgpu.errors import WbgpuError
 from wbgpu.records.strict_json import write_text
 from wbgpu.records.worldbench import batch_payload
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(as_json: bool, arguments: tuple[str, ...]) -> int:
     """Score a checkpoint with Hydra overrides."""
-    import hydra
-    from hydra.core.hydra_config import HydraConfig
-    from hydra.errors import HydraException
-    from omegaconf.errors import OmegaConfBaseException
+    with quick_imports():
+        import hydra
+        from hydra.core.hydra_config import HydraConfig
+        from hydra.errors import HydraException
+        from omegaconf.errors import OmegaConfBaseException
 
-    from wbgpu.evaluation.configuration import explain
+        from wbgpu.evaluation.configuration import explain
 
     codes: list[int] = []
 

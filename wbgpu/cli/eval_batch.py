@@ -15,7 +15,7 @@ from wbgpu.cli.artifacts import (
     new_run_folder,
     save,
 )
-from wbgpu.cli.evaluating import exit_code, project_values
+from wbgpu.cli.evaluating import exit_code, project_values, quick_imports
 from wbgpu.records.project_file import load_project_file
 from wbgpu.records.strict_json import write_text
 from wbgpu.records.worldbench import batch_payload, evaluation_payload
@@ -90,8 +90,9 @@ def command(
     Example:
       wbgpu eval-batch --ground-truth gt/ --predictions step00900/ --skip-context 4
     """
-    from wbgpu.evaluation.configuration import compose, request_from
-    from wbgpu.evaluation.run import run
+    with quick_imports():
+        from wbgpu.evaluation.configuration import compose, request_from
+        from wbgpu.evaluation.run import run
 
     check_folder(output_root, "--output-root")
     project = load_project_file(config_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from wbgpu.cli.artifacts import check_folder, new_run_folder, save
-from wbgpu.cli.evaluating import project_values
+from wbgpu.cli.evaluating import project_values, quick_imports
 from wbgpu.records.project_file import load_project_file
 from wbgpu.records.worldbench import evaluation_payload
 from wbgpu.report.console import result_summary
@@ -69,8 +69,9 @@ def command(
     Example:
       wbgpu eval-video --ground-truth gt.mp4 --prediction pred.mp4 --skip-context 4
     """
-    from wbgpu.evaluation.configuration import compose, request_from
-    from wbgpu.evaluation.run import run
+    with quick_imports():
+        from wbgpu.evaluation.configuration import compose, request_from
+        from wbgpu.evaluation.run import run
 
     check_folder(output_root, "--output-root")
     project = load_project_file(config_path)

@@ -10,7 +10,7 @@ import click
 from wbgpu.cli.artifacts import check_folder, save
 from wbgpu.cli.contact_sheet import save_contact_sheet
 from wbgpu.cli.demo_suite import write_demo_pair
-from wbgpu.cli.evaluating import project_values
+from wbgpu.cli.evaluating import project_values, quick_imports
 from wbgpu.records.project_file import load_project_file
 from wbgpu.records.worldbench import evaluation_payload
 from wbgpu.report.console import result_summary
@@ -97,8 +97,9 @@ def command(
     Example:
       wbgpu eval-videos --ground-truth gt.mp4 --prediction pred.mp4 --output results/
     """
-    from wbgpu.evaluation.configuration import compose, request_from
-    from wbgpu.evaluation.run import run
+    with quick_imports():
+        from wbgpu.evaluation.configuration import compose, request_from
+        from wbgpu.evaluation.run import run
 
     check_folder(output_folder, "--output")
     project = load_project_file(config_path)

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from wbgpu.records.project_file import ProjectFile
 from wbgpu.records.suite import SuiteResult
+
+
+@contextmanager
+def quick_imports() -> Iterator[None]:
+    """Import inside without garbage collection, and keep what was imported out of it for good.
+
+    Importing torch, torchmetrics and Lightning makes a million lasting objects; walking through
+    them again and again takes 0.7 s, and once more at exit 0.9 s.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def project_values(project: ProjectFile) -> dict[str, Any]:
