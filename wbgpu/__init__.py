@@ -5,21 +5,59 @@
 >>> candidate = wbgpu.evaluate("gt", "step00900", num_context=4)   # doctest: +SKIP
 >>> wbgpu.gate(baseline, candidate).status                          # doctest: +SKIP
 'PASS'
+
+Torch is imported by :func:`evaluate` and by :mod:`wbgpu.metrics`, not by ``import wbgpu``.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from wbgpu.version import __version__
 
 if TYPE_CHECKING:
-    from wbgpu.sdk import compare, evaluate, gate, load_result
+    from wbgpu.errors import WbgpuError
+    from wbgpu.gating.thresholds import Thresholds
+    from wbgpu.records.comparison import Comparison, Verdict
+    from wbgpu.records.suite import EpisodeResult, SuiteResult
+    from wbgpu.sdk import compare, evaluate, gate, load_result, save_result, write_report
 
-__all__ = ["__version__", "compare", "evaluate", "gate", "load_result"]
+_HOMES = {
+    "Comparison": "wbgpu.records.comparison",
+    "EpisodeResult": "wbgpu.records.suite",
+    "SuiteResult": "wbgpu.records.suite",
+    "Thresholds": "wbgpu.gating.thresholds",
+    "Verdict": "wbgpu.records.comparison",
+    "WbgpuError": "wbgpu.errors",
+    "compare": "wbgpu.sdk",
+    "evaluate": "wbgpu.sdk",
+    "gate": "wbgpu.sdk",
+    "load_result": "wbgpu.sdk",
+    "save_result": "wbgpu.sdk",
+    "write_report": "wbgpu.sdk",
+}
+
+__all__ = [
+    "Comparison",
+    "EpisodeResult",
+    "SuiteResult",
+    "Thresholds",
+    "Verdict",
+    "WbgpuError",
+    "__version__",
+    "compare",
+    "evaluate",
+    "gate",
+    "load_result",
+    "save_result",
+    "write_report",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from wbgpu import sdk
-
-        return getattr(sdk, name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -49,6 +49,10 @@ class VideoError(InputError):
         self.path = Path(path)
         self.reason = reason
 
+    def __reduce__(self) -> tuple[type[VideoError], tuple[Path, str]]:
+        # An exception is rebuilt from its message alone, which does not fit __init__.
+        return type(self), (self.path, self.reason)
+
 
 class AlignmentError(InputError):
     """Two readable videos differ in a way that the alignment policy forbids."""
@@ -67,6 +71,9 @@ class ResultFileError(InputError):
         self.path = Path(path)
         self.json_path = json_path
         self.reason = reason
+
+    def __reduce__(self) -> tuple[type[ResultFileError], tuple[Path, str, str]]:
+        return type(self), (self.path, self.json_path, self.reason)
 
 
 class IncompatibleResultsError(WbgpuError):

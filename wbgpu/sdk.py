@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from wbgpu.aggregate.bootstrap import change_interval
 from wbgpu.aggregate.comparison import compare as _compare
 from wbgpu.aggregate.consistency import check_result
-from wbgpu.errors import ConfigurationError
+from wbgpu.errors import ConfigurationError, ResultFileError
 from wbgpu.gating.policy import decide as _decide
 from wbgpu.gating.thresholds import Thresholds
-from wbgpu.records.strict_json import read_json
+from wbgpu.records.strict_json import read_json, write_json, write_text
 from wbgpu.records.suite import SuiteResult
-from wbgpu.records.worldbench import parse_result
+from wbgpu.records.worldbench import batch_payload, evaluation_payload, parse_result
+from wbgpu.report.markdown import result_report
 
 if TYPE_CHECKING:
     from wbgpu.records.comparison import Comparison, Verdict
@@ -63,15 +64,22 @@ def evaluate(
     from wbgpu.evaluation.configuration import compose, request_from
     from wbgpu.evaluation.run import run
 
+    if isinstance(metrics, str):
+        raise ConfigurationError(f"metrics: expected a list of names, got the text {metrics!r}")
     chosen = [] if metrics is None else [f"metrics=[{','.join(metrics)}]"]
-    values = {
+    values: dict[str, Any] = {
         "suite.ground_truth": str(ground_truth),
         "suite.predictions": str(predictions),
-        "suite.num_context": num_context,
-        "suite.alignment": alignment,
-        "name": name,
-        "device": device,
     }
+    # Defaults stay out, so that an override may set the same key.
+    for key, value, default in (
+        ("suite.num_context", num_context, 0),
+        ("suite.alignment", alignment, "strict"),
+        ("name", name, None),
+        ("device", device, "auto"),
+    ):
+        if value != default:
+            values[key] = value
     return run(request_from(compose([*chosen, *overrides], values)), show_progress=progress)
 
 
@@ -84,10 +92,30 @@ def load_result(path: str | Path) -> SuiteResult:
     """
     file = Path(path)
     if file.is_dir():
-        file = next((file / n for n in _RESULT_FILES if (file / n).is_file()), file)
+        names = [name for name in _RESULT_FILES if (file / name).is_file()]
+        if not names:
+            raise ResultFileError(file, "$", f"no {' or '.join(_RESULT_FILES)} in this folder")
+        file = file / names[0]
     result = parse_result(read_json(file), file)
     check_result(result, file)
     return result
+
+
+def save_result(result: SuiteResult, path: str | Path) -> Path:
+    """Write a result as JSON that wbgpu and worldbench read; whole or not at all."""
+    if result.result_type == "evaluation":
+        return write_json(path, evaluation_payload(result))
+    return write_json(path, batch_payload(result))
+
+
+def write_report(
+    result: SuiteResult | str | Path,
+    path: str | Path,
+    baseline: SuiteResult | str | Path | None = None,
+) -> Path:
+    """Write a Markdown report of a result, with its changes against a baseline if given."""
+    against = None if baseline is None else _result(baseline)
+    return write_text(path, result_report(_result(result), against))
 
 
 def compare(
@@ -145,4 +173,13 @@ def _result(value: SuiteResult | str | Path) -> SuiteResult:
     return value if isinstance(value, SuiteResult) else load_result(value)
 
 
-__all__ = ["Thresholds", "compare", "decide", "evaluate", "gate", "load_result"]
+__all__ = [
+    "Thresholds",
+    "compare",
+    "decide",
+    "evaluate",
+    "gate",
+    "load_result",
+    "save_result",
+    "write_report",
+]

@@ -18,6 +18,7 @@ WEIGHTS = st.dictionaries(st.sampled_from(COMPOSITE_METRICS), st.just(0.0) | st.
 
 
 def test_p74_only_available_metrics_count(shared: Path) -> None:
+    """An unavailable metric counted as 0 would halve most scores."""
     vectors = json.loads((shared / "golden/expected/unit_vectors.json").read_text())
     for scores, wanted in vectors["weighted_score"]:
         found = composite(scores, DEFAULT_WEIGHTS)
@@ -31,6 +32,7 @@ def test_p74_only_available_metrics_count(shared: Path) -> None:
 def test_composite_is_worldbenchs_to_the_last_bit(
     scores: dict[str, float | None], weights: dict[str, float]
 ) -> None:
+    """A sum of floats depends on its order, so ours must follow worldbench's."""
     results = {
         name: MetricResult(name=name, score=s, status="unsupported" if s is None else "available")
         for name, s in scores.items()
@@ -41,6 +43,7 @@ def test_composite_is_worldbenchs_to_the_last_bit(
 
 
 def test_prefix_composites_use_what_each_prefix_has() -> None:
+    """A metric that begins at t+2 must not pull t+1 down."""
     metrics = {
         "visual_similarity": available("visual_similarity", [80.0, 60.0, 40.0]),
         "temporal_stability": available("temporal_stability", [None, 90.0, 100.0]),
@@ -58,4 +61,5 @@ def test_no_weight_is_no_score() -> None:
 
 @pytest.mark.parametrize("score", [0.0, 100.0])
 def test_ends_of_the_scale_are_kept(score: float) -> None:
+    """100 * 0.1 / 0.1 must not leave the scale by rounding."""
     assert composite({"visual_similarity": score}, {"visual_similarity": 0.1}) == score

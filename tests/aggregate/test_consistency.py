@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.records.golden import load, plain_json
+from tests.records.golden import at, load, plain_json, put
 from tests.records.results import available, episode, failed, simple_suite, suite
 from wbgpu.aggregate.consistency import check_result
 from wbgpu.errors import ResultFileError
+from wbgpu.records.metric import SCORE_UNIT
 from wbgpu.records.worldbench import batch_payload, evaluation_payload, parse_result
 
 
@@ -52,6 +53,11 @@ def _prefix_score(document: Any) -> None:
     document["episodes"][0]["result"]["episodes"][0]["horizon"]["t+2"]["score"] = 1.0
 
 
+def _prefix_value(document: Any) -> None:
+    horizon = document["episodes"][0]["result"]["episodes"][0]["horizon"]["t+2"]
+    horizon["metrics"]["visual_similarity"]["score"] = 101.0
+
+
 def _whole_episode_less(document: Any) -> None:
     del document["episodes"][2], document["episode_ids"][2]
 
@@ -89,11 +95,11 @@ COVERAGE = "$.coverage"
         (_edit("coverage", "metric_coverage", value=1.0), f"{COVERAGE}.metric_coverage"),
         (_edit("coverage", "configured_weight_coverage", value=1.0),
          f"{COVERAGE}.configured_weight_coverage"),
-        (_edit("configured_weights", "visual_similarity", value=-1.0), "$.configured_weights"),
         (_edit("worst_episodes", 0, "score", value=99.0), "$.worst_episodes[0]"),
         (_edit("worst_episodes", 0, "episode_id", value="x"), "$.worst_episodes[0]"),
         (_edit("worst_episodes", value=[]), "$.worst_episodes"),
-        (_prefix_score, "$.episodes[0].horizon.t+2.score"),
+        (_prefix_score, "$.episodes[0].result.episodes[0].horizon.t+2.score"),
+        (_prefix_value, f"$.episodes[0].result.episodes[0].horizon.t+2.{'.'.join(VISUAL)}.score"),
         (_twice, "$.episodes"),
         (_nothing, "$.episodes"),
         (_whole_episode_less, "$.aggregate.overall.count"),
@@ -102,15 +108,72 @@ COVERAGE = "$.coverage"
 def test_a_batch_that_contradicts_itself_is_refused_with_the_place(
     batch: str, change: Callable[[Any], None], json_path: str
 ) -> None:
-    """worldbench's gate passes most of these."""
+    """P56 and more; worldbench's gate passes most of these."""
     document = json.loads(batch)
     change(document)
     with pytest.raises(ResultFileError) as caught:
         check_result(parse_result(document, "batch.json"), "batch.json")
     assert caught.value.json_path == json_path
+    at(document, json_path)
+
+
+EPISODE = "$.episodes[0]"
+OWN_METRIC = "$.wbgpu.aggregate.metrics.psnr"
+OWN_HORIZON = "$.wbgpu.horizon.t+2"
+
+
+@pytest.mark.parametrize("kind", ["batch_evaluation", "evaluation"])
+@pytest.mark.parametrize(
+    ("json_path", "value", "place"),
+    [
+        (f"{OWN_METRIC}.mean", 1.0, None),
+        (f"{OWN_METRIC}.available_count", 9, None),
+        ("$.wbgpu.aggregate.metrics", {}, None),
+        (f"{OWN_HORIZON}.prefix.psnr.mean", 1.0, None),
+        (f"{OWN_HORIZON}.prefix", {}, None),
+        (f"{OWN_HORIZON}.step.psnr.p90", 1.0, None),
+        (f"{OWN_HORIZON}.step.visual_similarity.mean", 1.0, None),
+        ("$.wbgpu.horizon.t+1.unavailable_metrics", {}, None),
+        ("$.wbgpu.horizon.t+1.unavailable_metrics.lag.count", 2, None),
+        ("$.horizon.t+1.unavailable_metrics.temporal_stability.count", 2, None),
+        (f"{EPISODE}.wbgpu.metrics.psnr.value", 1.0, f"{OWN_METRIC}.mean"),
+        (f"{EPISODE}.wbgpu.metrics.psnr.prefix[1]", 1.0, f"{OWN_HORIZON}.prefix.psnr.mean"),
+        (f"{EPISODE}.wbgpu.metrics.visual_similarity.step[1]", 101.0, None),
+        (f"{EPISODE}.wbgpu.metrics.own_score.value", 101.0, None),
+        (f"{EPISODE}.wbgpu.metrics.own_score.prefix[0]", -1.0, None),
+    ],
+)
+def test_a_contradiction_of_our_extension_is_refused_with_a_place_that_exists(
+    kind: str, json_path: str, value: Any, place: str | None
+) -> None:
+    """A place that is not in the file sends its reader on a search."""
+    document = _extended(kind)
+    check_result(parse_result(document, "x"), "x")
+    put(document, json_path, value)
+    with pytest.raises(ResultFileError) as caught:
+        check_result(parse_result(document, "x"), "x")
+    assert caught.value.json_path == (place or json_path)
+    at(document, caught.value.json_path)
+
+
+def _extended(kind: str) -> Any:
+    """A document with metrics inside and outside the composite, in both views."""
+    outcomes = [
+        available("visual_similarity", [60.0, 50.0], step=(60.0, 40.0)),
+        available("temporal_stability", [None, 90.0]),
+        available("psnr", [30.0, 25.0], step=(30.0, 20.0)),
+        available("lag", [None, 3.0]),
+        available("own_score", [70.0, 80.0]),
+    ]
+    found = suite([episode("a", outcomes)], result_type=kind)
+    score = replace(found.metric_infos["own_score"], unit=SCORE_UNIT)
+    found = replace(found, metric_infos={**found.metric_infos, "own_score": score})
+    write = batch_payload if kind == "batch_evaluation" else evaluation_payload
+    return plain_json(write(found))
 
 
 def test_a_perfectly_consistent_forgery_out_of_range_is_refused() -> None:
+    """Sums that agree are not enough: a score above 100 would win every gate."""
     forged = simple_suite({"a": [101.0], "b": [101.0]})
     forged = replace(
         forged,
@@ -121,12 +184,14 @@ def test_a_perfectly_consistent_forgery_out_of_range_is_refused() -> None:
 
 
 def test_a_step_score_out_of_range_is_refused() -> None:
+    """Step views have no aggregate of worldbench's that would give them away."""
     odd = available("visual_similarity", [50.0], step=(-1.0,))
-    with pytest.raises(ResultFileError, match=r"\$.episodes\[0\].metrics.visual_similarity"):
+    with pytest.raises(ResultFileError, match=r"wbgpu\.metrics\.visual_similarity\.step\[0\]"):
         check_result(suite([episode("a", [odd], num_steps=1)]), "x")
 
 
 def test_native_units_have_no_range_but_must_agree() -> None:
+    """130 dB is a PSNR, and no score."""
     batch = suite([episode("a", [available("psnr", [130.0, 128.0])])])
     check_result(batch, "x")
     payload = plain_json(batch_payload(batch))
@@ -136,6 +201,7 @@ def test_native_units_have_no_range_but_must_agree() -> None:
 
 
 def test_a_failed_episode_that_has_scores_is_refused() -> None:
+    """They would be left out of every number, and nobody would know."""
     batch = suite([*simple_suite({"a": [50.0]}).episodes, failed("b")])
     check_result(batch, "x")
     odd = replace(batch.episodes[1], score=50.0)
@@ -155,6 +221,7 @@ def test_a_failed_episode_that_has_scores_is_refused() -> None:
 def test_an_evaluation_that_contradicts_itself_is_refused(
     keys: tuple[str, ...], json_path: str
 ) -> None:
+    """Its aggregates stand in other places than a batch's."""
     found = simple_suite({"a": [80.0, 60.0], "b": [50.0, 40.0]}, result_type="evaluation")
     document = plain_json(evaluation_payload(found))
     check_result(parse_result(document, "x"), "x")

@@ -35,6 +35,7 @@ def test_aggregates_are_worldbenchs_own_functions(shared: Path, name: str) -> No
 
 
 def test_p33_overall_is_of_the_episodes_composites() -> None:
+    """Population std and linear percentiles; the sample std would be 26.5."""
     overall = simple_suite({"a": [10.0], "b": [20.0], "c": [60.0]}).summary.overall
     assert overall is not None
     assert (overall.count, overall.mean, overall.median) == (3, 30.0, 20.0)
@@ -43,6 +44,7 @@ def test_p33_overall_is_of_the_episodes_composites() -> None:
 
 
 def test_p34_p35_a_metric_that_no_episode_has_is_unsupported() -> None:
+    """And the weights of the others make up one."""
     temporal = [available("temporal_stability", [None, 50.0]), unsupported("temporal_stability")]
     summary = suite(
         [
@@ -63,6 +65,7 @@ def test_p34_p35_a_metric_that_no_episode_has_is_unsupported() -> None:
 
 
 def test_p37_horizons_count_the_episodes_that_reach_them() -> None:
+    """A mean over fewer episodes must say so."""
     horizons = simple_suite({"a": [10.0, 20.0, 30.0], "b": [50.0]}).summary.horizons
     assert [h.sample_count for h in horizons] == [2, 1, 1]
     assert [h.prefix["visual_similarity"].count for h in horizons] == [2, 1, 1]
@@ -70,6 +73,7 @@ def test_p37_horizons_count_the_episodes_that_reach_them() -> None:
 
 
 def test_o25_the_five_lowest_episodes_ties_by_id() -> None:
+    """In another order two runs of one suite would differ."""
     scores = {name: [score] for name, score in zip("fedcba", (5, 4, 4, 9, 9, 1), strict=True)}
     worst = simple_suite(scores).summary.worst_episodes
     assert worst == (("a", 1.0), ("d", 4.0), ("e", 4.0), ("f", 5.0), ("b", 9.0))
@@ -96,12 +100,14 @@ def test_o08_o09_an_evaluation_of_a_dataset_wants_every_metric_everywhere() -> N
 
 
 def test_failed_episodes_enter_no_number() -> None:
+    """Missing is not zero."""
     whole = simple_suite({"a": [10.0, 20.0], "b": [50.0, 40.0]})
     with_failure = suite([*whole.episodes, failed("c")])
     assert with_failure.summary == whole.summary
 
 
 def test_an_episode_without_a_composite_enters_no_composite() -> None:
+    """worldbench counts it as 0."""
     psnr = episode("b", [available("psnr", [30.0, 20.0])])
     summary = suite([*simple_suite({"a": [10.0, 20.0]}).episodes, psnr]).summary
     assert summary.overall is not None
@@ -112,6 +118,7 @@ def test_an_episode_without_a_composite_enters_no_composite() -> None:
 
 
 def test_step_views_are_summarised_beside_prefixes() -> None:
+    """Mixed up, one late collapse would look like a slow decline."""
     metric = available("psnr", [30.0, 25.0], step=(30.0, 20.0))
     second = suite([episode("a", [metric])]).summary.horizons[1]
     assert second.prefix["psnr"].mean == 25.0
@@ -119,6 +126,7 @@ def test_step_views_are_summarised_beside_prefixes() -> None:
 
 
 def test_a_metric_that_only_ever_broke_is_in_error() -> None:
+    """Called unsupported, a bug of ours would look like a property of the videos."""
     broken = unsupported("psnr", "boom", status="error", error_type="ValueError")
     summary = suite([episode("a", [broken]), episode("b", [broken])]).summary.metrics["psnr"]
     assert (summary.status, summary.error_count) == ("error", 2)

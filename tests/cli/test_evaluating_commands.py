@@ -91,6 +91,64 @@ def test_flags_and_hydra_give_the_same_numbers_and_the_configuration_is_kept(fol
     assert list(configuration["metrics"]) == ["visual_similarity", "mse"]
 
 
+def test_an_override_counts_beside_the_flags(folder: Path) -> None:
+    assert run(batch("suite.num_context=3", "device=cpu", "name=x")) == 0
+    payload = read("x.json")
+    assert payload["skip_context"] == 3
+    assert payload["wbgpu"]["provenance"]["command"] == (
+        "wbgpu eval-batch --ground-truth gt --predictions step100 suite.num_context=3 device=cpu "
+        "name=x"
+    )
+
+
+def test_two_files_through_hydra_are_an_evaluation(folder: Path) -> None:
+    pair = ["suite.ground_truth=gt/c.mp4", "suite.predictions=step100/c.mp4", "output=pair.json"]
+    assert run(["eval", *pair, "metrics=[psnr,visual_similarity]"]) == 0
+    assert read("pair.json")["result_type"] == "evaluation"
+
+
+def test_both_commands_read_the_project_file(folder: Path) -> None:
+    """Else the same checkpoint would have two configuration hashes, which a gate refuses."""
+    Path("wbgpu.yml").write_text("metrics: {visual_similarity: {weight: 2}}")
+    hydra = ["suite.ground_truth=gt", "suite.predictions=step100", "output=hydra.json"]
+    assert run(["eval", *hydra]) == 0
+    assert run(batch("--output", "flags.json")) == 0
+    assert read("hydra.json")["configuration_hash"] == read("flags.json")["configuration_hash"]
+
+
+def test_interrupting_leaves_no_result_and_exits_with_130(folder: Path) -> None:
+    """Lightning would exit with 1, the code of a gate's FAIL."""
+    program = (
+        "import signal, sys, threading\n"
+        "from wbgpu.cli.main import run\n"
+        "from wbgpu.video import loader\n"
+        "pack = loader.pack\n"
+        "def interrupt(*arguments):\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "    return pack(*arguments)\n"
+        "loader.pack = interrupt\n"
+        "code = run(sys.argv[1:])\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+        "sys.exit(code)"
+    )
+    outcome = subprocess.run(
+        [sys.executable, "-c", program, *batch()], capture_output=True, text=True, check=False
+    )
+    assert outcome.returncode == 130, outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert not list(Path().glob("*.json"))
+    assert not Path(".wbgpu").exists()
+
+
+def test_a_reader_that_goes_away_is_no_fault(folder: Path) -> None:
+    """`wbgpu eval-batch ... --json | head -1` must not print a traceback."""
+    wbgpu = f"{sys.executable} -m wbgpu {' '.join(batch('--json'))}"
+    command = f"{wbgpu} | head -c 1; exit ${{PIPESTATUS[0]}}"
+    outcome = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert outcome.stderr == ""
+    assert outcome.returncode in (0, 141)
+
+
 def test_a_sweep_evaluates_each_checkpoint(folder: Path) -> None:
     sweep = ["suite.ground_truth=gt", "suite.predictions=step100,gt", "metrics=[psnr]"]
     assert run(["eval", "--multirun", *sweep, "hydra.sweep.dir=sweep"]) == 0
@@ -277,6 +335,7 @@ def test_an_unusable_video_is_named_and_nothing_is_written(
         (["--name", "../x"], "--name"),
         (["--config", "none.yml"], "does not exist"),
         (["--device", "tpu"], "device"),
+        (["--skip-context", "2", "suite.num_context=1"], "suite.num_context is given twice"),
         (["metrics=[visual]"], "nearest: 'visual_similarity'"),
         (["suite.num_contexts=1"], "nearest: 'suite.num_context'"),
     ],

@@ -85,5 +85,5 @@ def test_worldbenchs_other_commands_accept_our_files(files: Path, tmp_path: Path
     assert compared.returncode == 0, compared.stderr
     comparison = read(tmp_path / "compared/latest/comparison.json")
     assert comparison["overall"]["delta"] != 0
-    page = build_dashboard_html(load_result_or_evaluate(good))
+    page = build_dashboard_html(load_result_or_evaluate(good), {})
     assert f"{read(good)['score']:.1f}" in page

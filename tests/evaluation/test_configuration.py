@@ -23,8 +23,28 @@ def test_the_default_composite_has_worldbenchs_hash() -> None:
 
 def test_paths_with_hydras_special_characters_pass_verbatim() -> None:
     path = "a b/x=1,{y}/'q'/${z}"
-    request = request_from(compose([], {**PATHS, "suite.ground_truth": path.replace("${z}", "z")}))
-    assert request.ground_truth == Path("a b/x=1,{y}/'q'/z")
+    request = request_from(compose([], {**PATHS, "suite.ground_truth": path}))
+    assert request.ground_truth == Path(path)
+    assert request.configuration["suite"]["ground_truth"] == path
+
+
+def test_an_override_is_not_lost_behind_a_flag() -> None:
+    """`eval-batch ... suite.num_context=4` once scored the context frames, without a word."""
+    assert request_from(compose(["suite.num_context=4"], PATHS)).num_context == 4
+    with pytest.raises(ConfigurationError, match=r"suite\.num_context is given twice"):
+        compose(["suite.num_context=4"], {**PATHS, "suite.num_context": 2})
+
+
+def test_overrides_win_over_the_project_file() -> None:
+    weight = "composite.visual_similarity.weight"
+    config = compose([f"{weight}=0.5"], PATHS, defaults={weight: 0.1, "name": "from file"})
+    assert config.composite.visual_similarity.weight == 0.5
+    assert config.name == "from file"
+
+
+def test_two_variants_of_one_metric_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="variants of one metric"):
+        compose(["metrics=[visual_similarity,visual_similarity_luma]"])
 
 
 def test_metrics_are_chosen_by_name() -> None:
@@ -63,8 +83,13 @@ def test_an_unknown_name_is_answered_with_the_nearest_valid_one(
         ("suite.alignment=loose", "'strict' or 'safe', got 'loose'"),
         ("statistics=fast", "got 'fast'"),
         ("loader.num_workers=0", "loader.num_workers: must be at least 1, got 0"),
-        ("trainer.devices=2", "one device, got 2"),
+        ("trainer.devices=2", "only devices=1 is known"),
         ("metrics=[]", "at least one metric"),
+        ("loader.window_frames=abc", "loader.window_frames: expected int, got 'abc'"),
+        ("loader.window_frames=1.5", "loader.window_frames: expected int, got 1.5"),
+        ("composite.visual_similarity=3", "composite.visual_similarity: expected enabled"),
+        ("composite.visual_similarity.enabled=maybe", "got 'maybe'"),
+        ("+trainer.precision=bf16", "only devices=1 is known"),
         ("composite.visual_similarity.weight=-1", "got -1"),
     ],
 )

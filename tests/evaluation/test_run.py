@@ -99,6 +99,19 @@ def test_a_failing_episode_keeps_its_place_and_loses_nobody_else(
     assert result.summary.overall.count == 4
 
 
+def test_a_metric_that_raises_costs_its_value_and_not_the_run(
+    suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def explode(*_: object) -> None:
+        raise ZeroDivisionError("no luck")
+
+    monkeypatch.setattr("wbgpu.metrics.mse.Mse.outcome", explode)
+    for episode in evaluate(suite):
+        assert episode.metrics["mse"].status == "error"
+        assert episode.metrics["mse"].error_type == "ZeroDivisionError"
+        assert episode.metrics["visual_similarity"].is_available
+
+
 def test_nothing_scored_is_an_error_with_the_reasons(suite: Path) -> None:
     with pytest.raises(NothingScoredError, match=r"0\.mp4.*leaves no"):
         wbgpu.evaluate(suite / "gt", suite / "predictions", num_context=100)
@@ -108,7 +121,7 @@ def test_the_result_says_how_it_was_made(suite: Path) -> None:
     result = wbgpu.evaluate(suite / "gt", suite / "predictions", num_context=3)
     assert result.provenance is not None
     assert result.protocol is not None
-    assert result.provenance.device == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert result.provenance.device.startswith("cuda" if torch.cuda.is_available() else "cpu")
     assert result.provenance.decoder == "pyav"
     assert len(result.provenance.input_sha256) == 10
     assert result.provenance.environment["torch"] == torch.__version__.partition("+")[0]
@@ -170,7 +183,7 @@ def test_long_videos_stream(tmp_path: Path) -> None:
     assert peaks[3000] - peaks[30] < 400
 
 
-def test_real_checkpoints_rank_as_they_should(shared: Path) -> None:
+def test_real_checkpoints_rank_as_they_should(shared: Path, tmp_path: Path) -> None:
     """The undertrained checkpoint is worse than copying the last frame, the trained one better."""
     suite = shared / "data/bridge_suite"
     results = {
@@ -192,6 +205,10 @@ def test_real_checkpoints_rank_as_they_should(shared: Path) -> None:
     }
     assert skill["step00060"] < -0.05 < skill["copy_last"] < 0.001 < skill["step00900"]
     assert wbgpu.gate(results["step00060"], results["step00900"]).status == "PASS"
+    wbgpu.write_report(results["step00060"], tmp_path / "report.md")
+    report = (tmp_path / "report.md").read_text("utf-8")
+    assert "worse than copying the last frame" in report
+    assert "Worse than copying the last frame (whole frame) at t+9 to t+16" in report
     worse = wbgpu.gate(results["copy_last"], results["step00060"])
     assert worse.status == "FAIL"
     assert {failure.kind for failure in worse.failures} >= {"overall", "metric", "horizon"}

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.gating.gates import ANYTHING, gate, kinds
+from tests.gating.gates import ANYTHING, kinds
 from tests.records.results import available, episode, failed, simple_suite, suite, unsupported
 from wbgpu.records.suite import SuiteResult
+from wbgpu.sdk import gate
 
 BASELINE = simple_suite({"a": [60.0, 50.0], "b": [80.0, 70.0]})
 
@@ -22,11 +23,13 @@ def _two_metrics(temporal_available: bool, **fields: Any) -> SuiteResult:
 
 
 def test_everything_passes_without_limits() -> None:
+    """Else the tests below, which tighten one limit, would prove nothing."""
     worse = simple_suite({"a": [1.0, 1.0], "b": [1.0, 1.0]})
     assert gate(BASELINE, worse, **ANYTHING).status == "PASS"
 
 
 def test_p40_a_better_candidate_passes_by_default() -> None:
+    """A gate that stops progress is switched off."""
     better = simple_suite({"a": [61.0, 51.0], "b": [80.0, 70.0]})
     verdict = gate(BASELINE, better)
     assert verdict.status == "PASS"
@@ -44,6 +47,7 @@ def test_p40_a_better_candidate_passes_by_default() -> None:
     ],
 )
 def test_p42_p50_each_kind_can_be_the_only_failure(limit: dict[str, Any], kind: str) -> None:
+    """A rule that fires with another hides that the other is missing."""
     worse = simple_suite({"a": [50.0, 40.0], "b": [80.0, 70.0]})
     assert set(kinds(gate(BASELINE, worse, **{**ANYTHING, **limit}))) == {kind}
 
@@ -59,6 +63,7 @@ def test_p42_p50_each_kind_can_be_the_only_failure(limit: dict[str, Any], kind: 
     ],
 )
 def test_o13_a_drop_within_the_tolerance_passes(drop: float, allowed: float, status: str) -> None:
+    """Floats that differ in the last bit must not fail, and 0.0101 points must."""
     baseline = simple_suite({"a": [50.0]})
     candidate = simple_suite({"a": [50.0 - drop]})
     for limit in ("max_overall_drop", "max_metric_drop", "max_horizon_drop"):
@@ -67,6 +72,7 @@ def test_o13_a_drop_within_the_tolerance_passes(drop: float, allowed: float, sta
 
 
 def test_o13_an_improvement_within_the_tolerance_passes() -> None:
+    """As for drops, on the other side."""
     baseline, candidate = simple_suite({"a": [50.0]}), simple_suite({"a": [51.0]})
     for required, status in ((1.01, "PASS"), (1.0101, "FAIL"), (-3.0, "PASS")):
         limits = {**ANYTHING, "min_composite_improvement": required}
@@ -74,6 +80,7 @@ def test_o13_an_improvement_within_the_tolerance_passes() -> None:
 
 
 def test_p43_a_metric_that_disappears_fails_and_a_required_one_twice() -> None:
+    """What is not measured cannot drop, so every other rule would pass."""
     before, after = _two_metrics(True), _two_metrics(False)
     loose = {**ANYTHING, "strict_config_match": False}
     assert kinds(gate(before, after, **loose)) == ["metric_disappeared"]
@@ -84,12 +91,14 @@ def test_p43_a_metric_that_disappears_fails_and_a_required_one_twice() -> None:
 
 
 def test_o15_requirements_of_the_results_themselves_always_count() -> None:
+    """Flags add to them and must not replace them."""
     required = _two_metrics(False, required_metrics=("temporal_stability",))
     verdict = gate(required, required, **ANYTHING, required_metrics=("visual_similarity",))
     assert [dict(f.evidence) for f in verdict.failures] == [{"metrics": ["temporal_stability"]}]
 
 
 def test_a_native_metric_that_was_measured_on_no_episode_does_not_pass() -> None:
+    """It has no part in the composite, so nothing else would show it."""
     visual = available("visual_similarity", [50.0])
     before = suite([episode("a", [visual, available("psnr", [30.0])], 1)])
     after = suite([episode("a", [visual, unsupported("psnr", metric_id="psnr/1")], 1)])
@@ -106,6 +115,7 @@ def test_a_native_metric_that_the_candidate_was_not_asked_for_is_no_loss() -> No
 
 
 def test_p44_p45_differing_settings_fail_strictly_and_warn_otherwise() -> None:
+    """Other weights move the composite without any change of the model."""
     other = replace(
         BASELINE, configured_weights={"visual_similarity": 1.0}, configuration_hash="ff"
     )
@@ -130,6 +140,7 @@ def test_p44_p45_differing_settings_fail_strictly_and_warn_otherwise() -> None:
 
 
 def test_p51_minima_of_coverage() -> None:
+    """One metric out of five can look perfect."""
     limits = {
         "min_metric_count": 2,
         "min_metric_coverage": 0.21,
@@ -145,6 +156,7 @@ def test_p51_minima_of_coverage() -> None:
 
 @pytest.mark.parametrize("side", ["baseline", "candidate"])
 def test_a_result_with_a_failed_episode_never_passes(side: str) -> None:
+    """The episode that broke may be the one that got worse."""
     partial = suite([BASELINE.episodes[0], failed("b")])
     pair = (partial, BASELINE) if side == "baseline" else (BASELINE, partial)
     verdict = gate(*pair, **ANYTHING, strict_config_match=False)
@@ -154,6 +166,7 @@ def test_a_result_with_a_failed_episode_never_passes(side: str) -> None:
 
 
 def test_results_without_any_composite_never_pass() -> None:
+    """Nothing against nothing is no change, and no change passes."""
     psnr = suite([episode("a", [available("psnr", [30.0])], 1)])
     verdict = gate(psnr, psnr, **ANYTHING)
     assert [(f.kind, f.evidence) for f in verdict.failures] == [

@@ -32,12 +32,14 @@ def test_a_limit_that_is_no_finite_number_is_refused(name: str, value: Any) -> N
 
 @pytest.mark.parametrize("name", NOT_NEGATIVE)
 def test_a_negative_limit_is_refused(name: str) -> None:
+    """An allowed drop of -1 would fail every candidate that is not a point better."""
     with pytest.raises(ConfigurationError, match=name):
         Thresholds(**{name: -1})
 
 
 @pytest.mark.parametrize("name", ["min_metric_coverage", "min_configured_weight_coverage"])
 def test_a_share_above_1_is_refused(name: str) -> None:
+    """40 for 40 % would fail everything."""
     with pytest.raises(ConfigurationError, match="from 0 to 1"):
         Thresholds(**{name: 1.01})
     assert getattr(Thresholds(**{name: 1}), name) == 1.0
@@ -45,11 +47,13 @@ def test_a_share_above_1_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
 def test_a_level_outside_0_1_is_refused(level: float) -> None:
+    """95 for 95 % has no interval."""
     with pytest.raises(ConfigurationError, match="confidence_level"):
         Thresholds(confidence_level=level)
 
 
 def test_p55_a_lower_bound_without_draws_is_refused() -> None:
+    """It would never be checked."""
     with pytest.raises(ConfigurationError, match="set bootstrap_samples"):
         Thresholds(min_confidence_lower_bound=0.0)
 
@@ -65,11 +69,13 @@ def test_p55_a_lower_bound_without_draws_is_refused() -> None:
     ],
 )
 def test_other_wrong_types_are_refused(changes: dict[str, Any]) -> None:
+    """Each of them would be taken for something else: 1 for true, a string for its letters."""
     with pytest.raises(ConfigurationError, match=next(iter(changes))):
         Thresholds(**changes)
 
 
 def test_o14_defaults_are_those_of_worldbenchs_configuration() -> None:
+    """The same command without flags must give the same verdict."""
     ours = Thresholds()
     for name, value in GateConfig().model_dump().items():
         assert getattr(ours, name) == value, name
@@ -77,4 +83,5 @@ def test_o14_defaults_are_those_of_worldbenchs_configuration() -> None:
 
 
 def test_names_are_kept_once_and_in_order() -> None:
+    """The file, the flags and the results may all require the same metric."""
     assert Thresholds(required_metrics=["b", "a", "b"]).required_metrics == ("b", "a")  # type: ignore[arg-type]

@@ -47,9 +47,10 @@ class _Infinite(Mse):
 class _InPlace(Mse):
     """Updates its state in place, which inference_mode breaks."""
 
-    def _add(self, total, count, values):
-        sums, counts = super()._add(torch.zeros_like(total), torch.zeros_like(count), values)
-        return total.add_(sums), count.add_(counts)
+    def _add_totals(self, sums, counts):
+        num_steps = sums.shape[1]
+        for state, values in zip(self._totals(), (sums, counts), strict=True):
+            state[:, :num_steps] += values
 
 
 class _NoId(Mse):
@@ -74,8 +75,35 @@ class _ForgetsPadding(Mse):
 class _Overwrites(Mse):
     """Keeps only the last batch."""
 
-    def _add(self, total, count, values):
-        return super()._add(torch.zeros_like(total), torch.zeros_like(count), values)
+    def _add_totals(self, sums, counts):
+        for name, state in self.metric_state.items():
+            setattr(self, name, torch.zeros_like(state))
+        super()._add_totals(sums, counts)
+
+
+class _CutsLongEpisodes(Mse):
+    """Drops steps after the last horizon and says nothing."""
+
+    def update(self, prediction, target, valid=None, context=None):
+        n = self.num_horizons
+        super().update(
+            prediction[:, :n], target[:, :n], None if valid is None else valid[:, :n], context
+        )
+
+
+class _LateId(Mse):
+    """Has states named after the id of another metric."""
+
+    def __init__(self, num_horizons=16, **arguments):
+        super().__init__(num_horizons, **arguments)
+        self.metric_id = "late/1.0"
+
+
+class _StaleResult(Mse):
+    """Gives out a result from before the last update."""
+
+    def update_statistics(self, statistics, valid=None):
+        self._add_episodes(statistics, valid)
 
 
 class _HalfPrecision(Mse):
@@ -93,11 +121,13 @@ class _Undocumented(HorizonMetric):
     statistics = frozenset({"squared_error"})
 
 
-def test_a_good_metric_passes():
-    check_metric(_Good())
-    check_metric(_Good(num_horizons=2))
+@pytest.mark.parametrize("num_horizons", [1, 2, 16])
+def test_a_good_metric_passes(num_horizons):
+    """A false alarm would make users leave the check out."""
+    check_metric(_Good(num_horizons))
 
 
+@pytest.mark.filterwarnings("ignore:The ``compute`` method of metric _StaleResult")
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
@@ -109,15 +139,20 @@ def test_a_good_metric_passes():
         (_UnknownGroup, "statistics"),
         (_ForgetsPadding, "missing"),
         (_Overwrites, "count"),
+        (_CutsLongEpisodes, "num_horizons"),
+        (_LateId, "named after metric_id"),
+        (_StaleResult, "update_statistics"),
         (_HalfPrecision, "float64"),
         (_Undocumented, "docstring"),
     ],
 )
 def test_each_fault_is_found(metric, message):
+    """By its own check, not by chance in another."""
     with pytest.raises(AssertionError, match=message):
         check_metric(metric())
 
 
 def test_state_updated_in_place_is_found():
+    """The second validation epoch of a training loop would crash."""
     with pytest.raises((AssertionError, RuntimeError)):
         check_metric(_InPlace())

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
+from torchmetrics import MetricCollection
 
 from wbgpu.metrics import HorizonMetric, check_metric
 
@@ -15,12 +17,14 @@ CONFIGS = sorted((REPOSITORY / "configs/metrics").glob("*.yaml"))
 
 
 def test_there_are_configs():
+    """Parametrised over no files, the tests below would pass."""
     assert len(CONFIGS) >= 11
 
 
 @pytest.mark.parametrize("path", ["cpu", "reference"])
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.stem)
 def test_each_config_makes_a_metric_that_keeps_the_contract(config, path):
+    """See check_metric; results are keyed by name, so the config's key must be it."""
     entries = OmegaConf.load(config)
     (name,) = entries.keys()
     metric = instantiate(entries[name], statistics_path=path)
@@ -33,16 +37,14 @@ def test_each_config_makes_a_metric_that_keeps_the_contract(config, path):
 @pytest.mark.cuda
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.stem)
 def test_each_metric_keeps_the_contract_on_cuda(config):
-    import torch
-
-    if not torch.cuda.is_available():
-        pytest.skip("no CUDA device")
+    """State or constants left on the CPU would stop a training loop on a GPU."""
     (entry,) = OmegaConf.load(config).values()
     check_metric(instantiate(entry), device="cuda")
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.stem)
 def test_each_metric_has_a_card_and_a_test(config):
+    """A number that nobody can look up, or that nothing checks, must not be shipped."""
     ((name, entry),) = OmegaConf.load(config).items()
     module = entry["_target_"].split(".")[-2]
     assert (REPOSITORY / f"tests/metrics/test_{module}.py").is_file()
@@ -59,7 +61,49 @@ def test_ids_are_unique():
     assert len({metric.metric_id for metric in metrics}) == len(metrics)
 
 
+def _metrics(num_horizons):
+    return {
+        config.stem: instantiate(entry, num_horizons=num_horizons)
+        for config in CONFIGS
+        for entry in OmegaConf.load(config).values()
+    }
+
+
+def _batches():
+    """A perfect prediction of a still scene, of a moving one, and a batch that tells all apart."""
+    context = torch.zeros((1, 3, 16, 16), dtype=torch.uint8)
+    still = context[:, None].expand(-1, 4, -1, -1, -1)
+    moved = still + 90
+    target = torch.arange(still.numel()).remainder(251).to(torch.uint8).reshape(still.shape)
+    error = torch.tensor([3, -7, 11, 2]).reshape(1, 4, 1, 1, 1)
+    prediction = (target.long() + error).clamp(0, 255).to(torch.uint8)
+    return [
+        (still, still, context),
+        (moved, moved, context),
+        (prediction, target, context + 40),
+    ]
+
+
+@pytest.mark.parametrize("num_skipped", [0, 1])
+def test_members_of_a_metric_collection_keep_their_own_values(num_skipped):
+    """torchmetrics merges metrics whose states agree after the first batch: SSIM became skill."""
+    collection, batches = MetricCollection(_metrics(4)), _batches()[num_skipped:]
+    for prediction, target, context in batches:
+        collection.update(prediction, target, context=context)
+    together = collection.compute()
+    last = set()
+    for key, metric in _metrics(4).items():
+        for prediction, target, context in batches:
+            metric.update(prediction, target, context=context)
+        for name, value in metric.compute().items():
+            got = together[f"{key}_{name}"]
+            torch.testing.assert_close(got, value, rtol=0, atol=0, equal_nan=True, msg=key)
+        last.add(metric.compute()["prefix"][-1].item())
+    assert len(last) == len(CONFIGS), "the last batch tells every two metrics apart"
+
+
 def test_several_metrics_compose_with_hydra():
+    """A config under another key than its name would replace another metric."""
     from hydra import compose, initialize_config_dir
 
     with initialize_config_dir(str(REPOSITORY / "configs"), version_base="1.3"):

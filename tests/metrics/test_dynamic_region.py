@@ -25,6 +25,7 @@ def _outcome(metric, prediction, target, context):
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 999), event=st.sampled_from(EVENTS))
 def test_prefixes_pool_the_dynamic_pixels_of_their_steps(seed, event):
+    """A mean of the steps' means would weigh a step of one pixel like a full one."""
     target, prediction, context = make_video(seed, event, 3, 9, 10)
     frames = to_torch(prediction)[None], to_torch(target)[None], to_torch(context)[None]
     rows = [dynamic_statistics(x, y, context) for x, y in zip(target, prediction, strict=True)]
@@ -45,6 +46,7 @@ def test_prefixes_pool_the_dynamic_pixels_of_their_steps(seed, event):
 
 
 def test_a_frozen_prediction_looks_worse_where_something_moves():
+    """What the metric is for: the still background must not help."""
     target, prediction, context = make_video(1, "frozen", 4, 16, 20)
     frames = to_torch(prediction)[None], to_torch(target)[None], to_torch(context)[None]
     everywhere = Mse().outcome(episode_statistics(Mse(), *frames)).value
@@ -53,6 +55,7 @@ def test_a_frozen_prediction_looks_worse_where_something_moves():
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_a_still_scene_and_a_missing_context_are_unsupported_with_their_reasons(metric):
+    """Nothing to measure is not a perfect error of 0."""
     still = grey([10, 10])
     outcome = _outcome(metric, still, still, still[:, 0])
     assert outcome.status == "unsupported"
@@ -64,13 +67,15 @@ def test_a_still_scene_and_a_missing_context_are_unsupported_with_their_reasons(
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_defined_from_the_first_step_that_moves(metric):
+    """Horizons before it have a reason, later ones a value."""
     outcome = _outcome(metric, grey([10, 10, 90]), grey([10, 10, 90]), grey([10])[:, 0])
     assert outcome.prefix[:2] == (None, None)
     assert outcome.prefix[2] is not None
-    assert outcome.prefix_reason is not None
+    assert [reason is None for reason in outcome.prefix_reasons] == [False, False, True]
 
 
 def test_the_threshold_is_sixteen_in_any_channel():
+    """16 or more, or a mean of channels, would select other pixels under the same id."""
     context = np.full((8, 8, 3), 100, np.uint8)
     target = context.copy()
     target[0, 0] = [116, 84, 100]
@@ -83,6 +88,7 @@ def test_the_threshold_is_sixteen_in_any_channel():
 
 
 def test_motion_at_the_border_alone_has_no_ssim_window():
+    """The reason must be the border, not that nothing moves."""
     context = torch.zeros((1, 3, 8, 8), dtype=torch.uint8)
     target = context.clone()[:, None]
     target[..., 0, 0] = 200

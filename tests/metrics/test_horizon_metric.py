@@ -10,8 +10,9 @@ import torch
 
 from tests.metrics.frame_videos import episode_statistics, grey
 from wbgpu.errors import ConfigurationError
-from wbgpu.metrics import Mse, SkillPersistence, TemporalStability
+from wbgpu.metrics import Mse, SkillPersistence, TemporalStability, VisualSimilarity
 from wbgpu.records.metric import MetricInfo
+from wbgpu.statistics import GROUPS, FrameBatch, frame_statistics
 
 
 def test_means_are_over_the_episodes_that_reach_a_horizon():
@@ -27,13 +28,18 @@ def test_means_are_over_the_episodes_that_reach_a_horizon():
     assert math.isnan(result["prefix"][3])
 
 
-def test_longer_episodes_are_cut_at_num_horizons():
+def test_longer_episodes_are_refused_and_say_what_to_do():
+    """Cutting them would report horizon 2 as the end of a rollout of 3."""
     metric = Mse(num_horizons=2)
-    metric.update(grey([1, 2, 3]), grey([0, 0, 0]))
-    assert metric.compute()["step"].tolist() == [1, 4]
+    frames = grey([1, 2, 3])
+    with pytest.raises(ValueError, match=r"of mse is 2, .* have 3 steps; .*num_horizons=3"):
+        metric.update(frames, frames)
+    with pytest.raises(ValueError, match="have 3 steps"):
+        metric.update_statistics(episode_statistics(metric, frames, frames))
 
 
 def test_undefined_values_are_not_counted():
+    """As zeros they would pull a mean towards the copy's skill."""
     metric = SkillPersistence(num_horizons=2)
     context = grey([9])[:, 0]
     metric.update(grey([9]), grey([9]), context=context)
@@ -46,7 +52,8 @@ def test_undefined_values_are_not_counted():
 def test_memory_is_flat_over_updates_from_frames_that_need_gradients():
     """Keeping a graph alive, or a list of values, grows by tensors with every update."""
     model = torch.nn.Linear(4, 4)
-    metric = TemporalStability()
+    # The fast path keeps memory for each thread, which may start late.
+    metric = TemporalStability(statistics_path="reference")
 
     def update() -> None:
         output = model(torch.rand(3 * 3 * 8 * 8, 4)).sigmoid().mean(1)
@@ -60,13 +67,47 @@ def test_memory_is_flat_over_updates_from_frames_that_need_gradients():
     for _ in range(5):
         update()
     before = num_tensors()
-    for _ in range(200):
+    for _ in range(50):
         update()
     assert num_tensors() <= before
-    assert not metric.prefix_sum.requires_grad
+    assert not any(state.requires_grad for state in metric.metric_state.values())
+
+
+def test_many_metrics_share_one_pass_over_the_frames(monkeypatch):
+    """Each on its own would read the frames again, ten times for ten metrics."""
+    metrics = [Mse(3), SkillPersistence(3), TemporalStability(3), VisualSimilarity(3, ssim="luma")]
+    frames = grey([1, 9, 4]), grey([2, 2, 2])
+    alone = []
+    for metric in metrics:
+        metric.update(*frames, context=grey([0])[:, 0])
+        alone.append(metric.compute())
+        metric.reset()
+    groups = frozenset().union(*(metric.statistics for metric in metrics))
+    batch = FrameBatch.from_videos(*frames, grey([0])[:, 0])
+    statistics = frame_statistics(batch, groups).reshape(1, 3)
+    monkeypatch.setattr("wbgpu.metrics.horizon_metric.frame_statistics", None)
+    for metric, expected in zip(metrics, alone, strict=True):
+        metric.update_statistics(statistics)
+        assert metric.update_count == 1
+        for name, value in metric.compute().items():
+            torch.testing.assert_close(value, expected[name], rtol=0, atol=0, equal_nan=True)
+
+
+def test_statistics_that_do_not_fit_are_refused_by_name():
+    """Rows that were not reshaped are no episodes; a group that is missing is not zero."""
+    metric = Mse()
+    statistics = episode_statistics(metric, grey([1, 2]), grey([1, 1]))
+    with pytest.raises(ValueError, match=r"statistics \(2,\): expected \[B, T\].*reshape"):
+        metric.update_statistics(statistics.reshape(2))
+    with pytest.raises(ValueError, match="'prediction_delta_sum' was not computed"):
+        TemporalStability().update_statistics(statistics)
+    with pytest.raises(ValueError, match="valid"):
+        metric.update_statistics(statistics, torch.tensor([[True]]))
+    assert not any(bool(state.any()) for state in metric.metric_state.values())
 
 
 def test_a_refused_batch_shows_both_shapes():
+    """Which of the two is wrong is the first thing that anybody asks."""
     frames = grey([1, 2])
     with pytest.raises(ValueError, match="expected two equal shapes") as error:
         Mse().update(frames[..., :-1], frames)
@@ -77,6 +118,7 @@ def test_a_refused_batch_shows_both_shapes():
 
 
 def test_a_step_after_a_missing_one_is_refused():
+    """A prefix over a hole would be a value over fewer steps than its horizon says."""
     frames = grey([1, 2, 3])
     with pytest.raises(ValueError, match="after a missing one"):
         Mse().update(frames, frames, valid=torch.tensor([[True, False, True]]))
@@ -87,6 +129,7 @@ def test_a_step_after_a_missing_one_is_refused():
 
 
 def test_settings_are_checked():
+    """A wrong one must not wait for the end of an epoch to show."""
     with pytest.raises(ConfigurationError, match="num_horizons"):
         Mse(num_horizons=0)
     with pytest.raises(ConfigurationError, match="statistics path"):
@@ -94,6 +137,7 @@ def test_settings_are_checked():
 
 
 def test_the_record_of_an_episode_has_no_nan():
+    """Strict JSON cannot hold one, and a NaN has no reason."""
     metric = SkillPersistence()
     assert metric.info == MetricInfo(
         "skill_persistence", "skill_persistence/wbgpu-1.0", "skill", True
@@ -103,10 +147,11 @@ def test_the_record_of_an_episode_has_no_nan():
     assert outcome.prefix == (None, 1 - 9 / 16)
     assert outcome.step == (None, 1 - 9 / 16)
     assert outcome.value == 1 - 9 / 16
-    assert outcome.prefix_reason == "Copying the last context frame is perfect so far."
+    assert outcome.prefix_reasons == ("Copying the last context frame is perfect so far.", None)
 
 
 def test_the_record_is_of_one_episode():
+    """Of two, one would get the other's scores or none."""
     statistics = episode_statistics(
         Mse(), grey([1]).repeat(2, 1, 1, 1, 1), grey([1]).repeat(2, 1, 1, 1, 1)
     )
@@ -115,6 +160,7 @@ def test_the_record_is_of_one_episode():
 
 
 def test_forward_gives_the_batch_and_keeps_the_total():
+    """torchmetrics resets and adds states by name for it; a state that it misses shows here."""
     metric = Mse(num_horizons=2)
     metric(grey([2, 2]), grey([0, 0]))
     batch = metric(grey([4, 4]), grey([0, 0]))
@@ -122,11 +168,26 @@ def test_forward_gives_the_batch_and_keeps_the_total():
     assert metric.compute()["step"].tolist() == [10.0, 10.0]
 
 
-def test_works_in_a_metric_collection_of_torchmetrics():
+def test_one_definition_twice_in_a_collection_has_one_value():
+    """torchmetrics may merge these two; both must have the values of all batches."""
     from torchmetrics import MetricCollection
 
-    collection = MetricCollection({"mse": Mse(2), "skill": SkillPersistence(2)})
-    collection.update(grey([3, 4]), grey([5, 5]), context=grey([1])[:, 0])
+    collection = MetricCollection({"one": Mse(2), "other": Mse(2)})
+    for level in (0, 4):
+        collection.update(grey([level, level]), grey([0, 0]))
     result = collection.compute()
-    assert result["mse_step"].tolist() == [4.0, 1.0]
-    assert result["skill_step"].tolist() == [0.75, 1 - 1 / 16]
+    assert result["one_step"].tolist() == result["other_step"].tolist() == [8.0, 8.0]
+
+
+def test_statistics_feed_the_members_of_a_collection():
+    """The way to one pass over the frames for a whole collection."""
+    from torchmetrics import MetricCollection
+
+    collection = MetricCollection([Mse(2), TemporalStability(2)], prefix="val/")
+    batch = FrameBatch.from_videos(grey([3, 9]), grey([5, 5]))
+    statistics = frame_statistics(batch, GROUPS).reshape(1, 2)
+    for metric in collection.values():
+        metric.update_statistics(statistics)
+    result = collection.compute()
+    assert result["val/Mse_step"].tolist() == [4.0, 16.0]
+    assert result["val/TemporalStability_prefix"][1] == 100.0

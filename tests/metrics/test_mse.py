@@ -15,6 +15,7 @@ from wbgpu.metrics import Mse
 @settings(max_examples=25, deadline=None)
 @given(video=video_strategy)
 def test_every_prefix_is_torchmetrics_on_its_pixels(video):
+    """Another normalisation would still look plausible."""
     target, prediction = to_torch(video[0])[None], to_torch(video[1])[None]
     values = Mse().horizon_values(episode_statistics(Mse(), prediction, target))
     for t in range(target.shape[1]):
@@ -32,6 +33,7 @@ def test_ten_against_eight_is_four_both_ways():
 
 
 def test_batches_of_one_two_and_three_give_the_same_bits():
+    """A score must not depend on what else was in the batch."""
     generator = torch.Generator().manual_seed(0)
     target, prediction = torch.randint(0, 256, (2, 3, 1, 3, 9, 9), generator=generator).to(
         torch.uint8

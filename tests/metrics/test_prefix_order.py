@@ -18,6 +18,7 @@ sequences = st.lists(
 @settings(max_examples=100, deadline=None)
 @given(values=sequences, threshold=st.sampled_from([-1.0, 0.0, 0.7, 18.0, 60.0, 99.0]))
 def test_medians_and_counts_are_those_of_each_prefix(values, threshold):
+    """A wrong median moves the jump threshold, and with it whole scores."""
     order = PrefixOrder(torch.tensor([values, values[::-1]], dtype=torch.float64))
     medians = order.median()
     counts = order.count_above(torch.full((2, len(values)), threshold, dtype=torch.float64))
@@ -28,6 +29,7 @@ def test_medians_and_counts_are_those_of_each_prefix(values, threshold):
 
 
 def test_every_order_statistic_of_a_long_sequence():
+    """Short sequences do not use all levels of the wavelet matrix."""
     values = torch.rand(1, 300, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     order = PrefixOrder(values)
     n = torch.arange(1, 301)

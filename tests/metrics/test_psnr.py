@@ -17,6 +17,7 @@ from wbgpu.statistics import FrameStatistics
 @settings(max_examples=25, deadline=None)
 @given(video=video_strategy)
 def test_a_step_is_torchmetrics_and_a_prefix_the_mean_of_steps(video):
+    """The definition in the card would not be what is computed."""
     target, prediction = to_torch(video[0])[None], to_torch(video[1])[None]
     values = MeanPsnr().horizon_values(episode_statistics(MeanPsnr(), prediction, target))
     expected = []
@@ -48,4 +49,5 @@ def test_equal_frames_are_60_db_and_nothing_is_better():
 
 
 def test_zeros_against_the_full_range_is_0_db():
+    """A data range of 256, or of 1, shows here."""
     assert MeanPsnr().outcome(episode_statistics(MeanPsnr(), grey([0]), grey([255]))).value == 0.0

@@ -20,6 +20,7 @@ def _outcome(metric, prediction, target, context):
 @settings(max_examples=15, deadline=None)
 @given(video=video_strategy)
 def test_a_prefix_is_one_minus_the_ratio_of_its_sums(video):
+    """Against a loop over pixels; also where the copy is perfect so far."""
     target, prediction, context = video
     frames = to_torch(prediction)[None], to_torch(target)[None], to_torch(context)[None]
     outcome = _outcome(SkillPersistence(), *frames)
@@ -45,6 +46,7 @@ def test_a_prefix_is_not_the_mean_of_its_steps():
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_perfect_is_one_and_the_copy_is_zero(metric):
+    """The scale's two fixed points; without them a sign has no meaning."""
     target, _, context = make_video(0, "perfect", 4, 10, 12)
     target, context = to_torch(target)[None], to_torch(context)[None]
     assert _outcome(metric, target, target, context).value == 1.0
@@ -54,6 +56,7 @@ def test_perfect_is_one_and_the_copy_is_zero(metric):
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_unsupported_where_the_copy_is_perfect_or_missing(metric):
+    """A zero or an infinity there would dominate the mean over episodes."""
     still = grey([10, 10])
     outcome = _outcome(metric, grey([11, 12]), still, still[:, 0])
     assert (outcome.status, outcome.value) == ("unsupported", None)
@@ -63,6 +66,7 @@ def test_unsupported_where_the_copy_is_perfect_or_missing(metric):
 
 
 def test_noise_in_the_background_only_hurts_the_skill_of_the_whole_frame():
+    """The dynamic variant must not see pixels outside the region."""
     target, prediction, context = make_video(2, "perfect", 4, 12, 12)
     prediction[:, 6:] ^= 3  # the moving square is in rows 1 to 3
     frames = to_torch(prediction)[None], to_torch(target)[None], to_torch(context)[None]

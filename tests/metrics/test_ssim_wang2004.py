@@ -15,6 +15,7 @@ from wbgpu.metrics import SsimWang2004, VisualSimilarity
 
 
 def test_prefixes_are_means_of_scikit_images_values():
+    """Values under this id would not be comparable with published ones."""
     pairs = list(adversarial_pairs(24, 30).values())
     target, prediction = (to_torch(np.stack(frames))[None] for frames in zip(*pairs, strict=True))
     metric = SsimWang2004()
@@ -49,6 +50,7 @@ def test_three_definitions_of_one_pair_each_under_its_own_id():
 
 
 def test_small_frames_are_unsupported_with_a_reason():
+    """No window fits: neither a zero nor a NaN may enter a mean."""
     metric = SsimWang2004()
     frames = grey([1, 2], size=10)
     outcome = metric.outcome(episode_statistics(metric, frames, frames))

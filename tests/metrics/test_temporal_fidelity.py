@@ -20,6 +20,7 @@ def _outcome(prediction, target):
 @settings(max_examples=25, deadline=None)
 @given(video=video_strategy)
 def test_values_are_those_of_a_loop_over_transitions(video):
+    """A transition off by one, or one too many, would shift all values."""
     target, prediction, _ = video
     metric_outcome = _outcome(to_torch(prediction)[None], to_torch(target)[None])
     if len(target) == 1:
@@ -38,12 +39,14 @@ def test_values_are_those_of_a_loop_over_transitions(video):
 
 
 def test_a_frozen_prediction_has_no_motion():
+    """temporal_stability gives it 100; here it must cost what the target moves."""
     outcome = _outcome(grey([10] * 5), grey([10, 20, 30, 40, 50]))
     assert outcome.value == 10.0
     assert outcome.prefix_details["motion_ratio"][1:] == (0.0,) * 4
 
 
 def test_a_restless_prediction_has_too_much():
+    """Too much motion must cost as too little does."""
     outcome = _outcome(grey([10, 90, 10, 90]), grey([10, 20, 30, 40]))
     assert outcome.value == 70.0
     assert outcome.prefix_details["motion_ratio"][-1] == 8.0

@@ -14,6 +14,7 @@ from tests.oracles.videos import to_torch, video_strategy
 from tests.oracles.worldbench_prefixes import worldbench_prefixes
 from wbgpu.errors import ConfigurationError
 from wbgpu.metrics import VisualSimilarity
+from wbgpu.metrics.visual_similarity import visual_similarity_issues
 
 
 def _outcome(metric, target, prediction):
@@ -38,12 +39,14 @@ def _check_against_worldbench(metric, target, prediction):
 @settings(max_examples=25, deadline=None)
 @given(video=video_strategy)
 def test_every_prefix_is_worldbenchs(video):
+    """The id promises worldbench's numbers, at every horizon."""
     _check_against_worldbench(VisualSimilarity(), video[0], video[1])
 
 
 @settings(max_examples=15, deadline=None)
 @given(video=video_strategy)
 def test_the_luma_variant_is_worldbench_without_scikit_image(video):
+    """Results from such an installation could not be compared."""
     import worldbench.metrics.visual as peer
 
     with pytest.MonkeyPatch.context() as patch:
@@ -65,10 +68,20 @@ def test_recorded_values_of_worldbench(shared):
 
 
 def test_black_against_white_is_not_worth_much_but_not_nothing():
+    """A part that is clamped wrongly gives 0, or far more."""
     metric = VisualSimilarity()
     outcome = metric.outcome(episode_statistics(metric, grey([0]), grey([255])))
     assert outcome.value == pytest.approx(35 * 9.99900e-05, abs=1e-4)
     assert outcome.issues
+
+
+def test_remarks_are_made_under_worldbenchs_conditions():
+    """A remark on every episode, or on none, would say nothing; these are the limits."""
+    assert visual_similarity_issues(60.0, 0.75) == ()
+    (poor,) = visual_similarity_issues(59.99, 0.1)
+    assert "60" in poor
+    (structure,) = visual_similarity_issues(60.0, 0.74)
+    assert "SSIM below 0.75" in structure
 
 
 @pytest.mark.parametrize("size", [5, 6])
@@ -84,5 +97,12 @@ def test_frames_under_seven_pixels_are_unsupported_with_a_reason(size):
 
 
 def test_an_unknown_ssim_is_named():
+    """A typing error would silently score another definition."""
     with pytest.raises(ConfigurationError, match="'gaussian'"):
         VisualSimilarity(ssim="gaussian")
+
+
+def test_the_kind_of_ssim_is_given_by_name():
+    """By position it would land in statistics_path of every other metric."""
+    with pytest.raises(TypeError, match="positional"):
+        VisualSimilarity(16, "luma")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,3 +43,24 @@ def missing_from(wanted: Any, given: Any, path: str = "$") -> Iterator[str]:
             yield f"{path}: {wanted!r} != {given!r}"
     elif wanted != given or type(wanted) is not type(given):
         yield f"{path}: {wanted!r} != {given!r}"
+
+
+def at(document: Any, path: str) -> Any:
+    """The value at a JSON path such as ``$.episodes[2].score``; an error where there is none."""
+    for key in _keys(path):
+        document = document[key]
+    return document
+
+
+def put(document: Any, path: str, value: Any) -> None:
+    """Change the value at a JSON path."""
+    *parents, last = _keys(path)
+    for key in parents:
+        document = document[key]
+    assert document[last] != value
+    document[last] = value
+
+
+def _keys(path: str) -> list[Any]:
+    found = re.findall(r"\.([^.\[]+)|\[(\d+)\]", path)
+    return [key or int(index) for key, index in found]

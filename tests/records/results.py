@@ -16,14 +16,14 @@ COMPOSITE = tuple(DEFAULT_WEIGHTS)
 
 def available(name: str, prefix: Sequence[float | None], **fields: Any) -> MetricOutcome:
     """A metric whose value is its last prefix value, unless said otherwise."""
-    missing = {"prefix_reason": "too short"} if None in prefix else {}
+    reasons = tuple("too short" if value is None else None for value in prefix)
     values: dict[str, Any] = {
         "name": name,
         "metric_id": f"{name}/worldbench-1.0",
         "status": "available",
         "value": prefix[-1],
         "prefix": tuple(prefix),
-        **missing,
+        "prefix_reasons": reasons if None in prefix else (),
     }
     return MetricOutcome(**{**values, **fields})
 
@@ -88,7 +88,7 @@ def suite(episodes: Sequence[EpisodeResult], **fields: Any) -> SuiteResult:
         "checkpoint_name": "step00900",
         "ground_truth_root": "gt",
         "predictions_root": "pred",
-        "skip_context": 4,
+        "num_context": 4,
         "dataset_identifier": "sha256:00",
         "enabled_metrics": profile.enabled_metrics,
         "required_metrics": (),

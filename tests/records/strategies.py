@@ -55,12 +55,12 @@ def outcomes(draw: st.DrawFn, name: str, num_steps: int) -> MetricOutcome:
     prefix: tuple[float | None, ...] = draw(st.just(()) | views)
     step = draw(st.just(()) | views)
     reasons = draw(st.lists(TEXT.filter(bool), min_size=num_steps, max_size=num_steps))
-    with_reasons: dict[str, Any] = {}
-    if None in prefix and draw(st.booleans()):
-        missing = [None if p is not None else r for p, r in zip(prefix, reasons, strict=True)]
-        with_reasons = {"prefix_reasons": tuple(missing)}
-    elif None in prefix:
-        with_reasons = {"prefix_reason": draw(TEXT.filter(bool))}
+    whole_reason = None if status == "available" else draw(TEXT.filter(bool))
+    missing = tuple(
+        None if value is not None or reason == whole_reason else reason
+        for value, reason in zip(prefix, reasons, strict=False)
+    )
+    prefix_reasons = missing if any(missing) else ()
     if status != "available" and all(value is None for value in prefix):
         prefix = ()
     details = {}
@@ -77,19 +77,19 @@ def outcomes(draw: st.DrawFn, name: str, num_steps: int) -> MetricOutcome:
             step=step,
             prefix_details=details,
             issues=draw(st.lists(TEXT, max_size=2).map(tuple)),
-            **with_reasons,
+            prefix_reasons=prefix_reasons,
         )
     return MetricOutcome(
         name,
         metric_id,
         status,
-        reason=draw(TEXT.filter(bool)),
+        reason=whole_reason,
         error_type="ValueError" if status == "error" else None,
         prefix=prefix,
         step=step,
         prefix_details=details,
         issues=draw(st.lists(TEXT, max_size=2).map(tuple)),
-        **with_reasons,
+        prefix_reasons=prefix_reasons,
     )
 
 
@@ -143,7 +143,7 @@ def _facts() -> st.SearchStrategy[dict[str, Any]]:
             "created_at": TEXT,
             "ground_truth_root": TEXT,
             "predictions_root": TEXT,
-            "skip_context": st.none() | st.integers(0, 9),
+            "num_context": st.none() | st.integers(0, 9),
             "dataset_identifier": st.none() | TEXT,
             "required_metrics": st.lists(st.sampled_from(COMPOSITE), unique=True).map(tuple),
             "configuration_hash": st.none() | TEXT,

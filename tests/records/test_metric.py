@@ -15,11 +15,13 @@ def test_a_value_stands_exactly_with_the_status_available() -> None:
 
 
 def test_a_missing_value_needs_a_reason() -> None:
+    """P75 prints it."""
     with pytest.raises(ValueError, match="needs a reason"):
         MetricOutcome("psnr", "psnr/1", "error", error_type="ValueError")
 
 
 def test_views_end_where_the_episode_ends() -> None:
+    """Horizons are 1-based: one off and every step would be held against its neighbour."""
     outcome = available("psnr", [None, 2.0], step=(1.0, 3.0))
     assert [outcome.prefix_at(t) for t in (1, 2, 3)] == [None, 2.0, None]
     assert [outcome.step_at(t) for t in (1, 2, 3)] == [1.0, 3.0, None]
@@ -35,6 +37,7 @@ def test_a_metric_lacks_a_prefix_only_where_it_has_that_view() -> None:
 
 
 def test_the_reason_at_a_horizon_is_the_most_particular_one() -> None:
+    """Otherwise a report would blame the whole episode for what only a short prefix lacks."""
     outcome = unsupported("a", "whole", prefix_reasons=("first", None))
     assert [outcome.prefix_reason_at(t) for t in (1, 2, 3)] == ["first", "whole", "whole"]
     assert available("a", [None, 1.0]).prefix_reason_at(1) == "too short"

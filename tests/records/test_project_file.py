@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from worldbench.config import load_config
+from worldbench.config import GateConfig, load_config
 
 from wbgpu.errors import ConfigurationError
+from wbgpu.records.comparison import GATE_DEFAULTS
 from wbgpu.records.profile import Profile
 from wbgpu.records.project_file import load_project_file
 
@@ -24,6 +25,7 @@ output:
 
 
 def test_without_a_file_the_defaults_are_worldbenchs(tmp_path: Path) -> None:
+    """Otherwise the same folder would be scored with other weights by the two tools."""
     project = load_project_file(folder=tmp_path)
     assert project.path is None
     assert project.profile == Profile()
@@ -44,6 +46,7 @@ def test_settings_and_hash_equal_worldbenchs_reading_of_the_same_file(tmp_path: 
 
 
 def test_released_fixture_files_load(shared: Path) -> None:
+    """A project that changes tools keeps its file."""
     folder = shared / "data/worldbench_artifacts/fixtures_v0_4_1"
     for name in ("worldbench.yml", "gate_config.yml"):
         project = load_project_file(folder / name)
@@ -64,15 +67,30 @@ def test_found_in_the_folder_and_named(tmp_path: Path) -> None:
     [
         (
             "metrics: {visual: {enabled: true}}",
-            "unknown key 'visual'; nearest: 'visual_similarity'",
+            "metrics: unknown key 'visual'; nearest: 'visual_similarity'",
         ),
-        ("metrics: {visual_similarity: {wieght: 1}}", "unknown key 'wieght'; nearest: 'weight'"),
-        ("gates: {}", "unknown key 'gates'; nearest: 'gate'"),
-        ("gate: {max_drop: 1}", "unknown key 'max_drop'; nearest: 'max_"),
-        ("metrics: {visual_similarity: {weight: -1}}", "finite number >= 0, got -1"),
-        ("metrics: {visual_similarity: {weight: .inf}}", "finite number >= 0, got inf"),
-        ("metrics: {visual_similarity: {weight: true}}", "expected a number, got True"),
-        ("metrics: {visual_similarity: {enabled: 1}}", "expected true or false, got 1"),
+        (
+            "metrics: {visual_similarity: {wieght: 1}}",
+            "metrics.visual_similarity: unknown key 'wieght'; nearest: 'weight'",
+        ),
+        ("gates: {}", "the file: unknown key 'gates'; nearest: 'gate'"),
+        ("gate: {max_drop: 1}", "gate: unknown key 'max_drop'; nearest: 'max_"),
+        (
+            "metrics: {visual_similarity: {weight: -1}}",
+            "metrics.visual_similarity.weight: expected a finite number >= 0, got -1",
+        ),
+        (
+            "metrics: {visual_similarity: {weight: .inf}}",
+            "metrics.visual_similarity.weight: expected a finite number >= 0, got inf",
+        ),
+        (
+            "metrics: {visual_similarity: {weight: true}}",
+            "metrics.visual_similarity.weight: expected a number, got True",
+        ),
+        (
+            "metrics: {visual_similarity: {enabled: 1}}",
+            "metrics.visual_similarity.enabled: expected true or false, got 1",
+        ),
         (
             "metrics: {visual_similarity: {enabled: false, required: true, weight: 1}}",
             "required metrics must be enabled: visual_similarity",
@@ -93,15 +111,22 @@ def test_found_in_the_folder_and_named(tmp_path: Path) -> None:
 def test_a_wrong_file_is_refused_with_its_name_and_key(
     tmp_path: Path, text: str, message: str
 ) -> None:
-    """P66."""
+    """P66: with neither, a typing error is looked for in the wrong file."""
     path = tmp_path / "wbgpu.yml"
     path.write_text(text)
     with pytest.raises(ConfigurationError) as error:
         load_project_file(path)
-    assert str(path) in str(error.value)
+    assert str(error.value).startswith(f"{path}: ")
+    assert str(error.value).count(str(path)) == 1
     assert message in str(error.value)
 
 
 def test_a_named_file_must_exist(tmp_path: Path) -> None:
+    """Falling back to the defaults would drop the project's limits silently."""
     with pytest.raises(ConfigurationError, match="does not exist"):
         load_project_file(tmp_path / "none.yml")
+
+
+def test_keys_and_defaults_of_the_gate_are_worldbenchs() -> None:
+    """A key that is missing here would be refused although worldbench knows it."""
+    assert GateConfig().model_dump() == dict(GATE_DEFAULTS)

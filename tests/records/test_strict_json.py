@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wbgpu.errors import ResultFileError
-from wbgpu.records.strict_json import parse_json, read_json, write_json, write_text
+from wbgpu.records.strict_json import parse_json, read_json, to_text, write_json, write_text
 
 JSON_VALUES = st.recursive(
     st.none()
@@ -35,6 +35,7 @@ JSON_VALUES = st.recursive(
     ],
 )
 def test_a_number_that_is_not_finite_is_refused_with_its_place(text: str, json_path: str) -> None:
+    """A comparison with NaN is false, so a gate on it passes everything."""
     with pytest.raises(ResultFileError) as caught:
         parse_json(text, "result.json")
     assert caught.value.json_path == json_path
@@ -42,6 +43,7 @@ def test_a_number_that_is_not_finite_is_refused_with_its_place(text: str, json_p
 
 
 def test_the_word_nan_inside_a_string_is_not_a_number() -> None:
+    """A search in the text would refuse a checkpoint of that name."""
     assert parse_json('{"name": "NaN Infinity"}', "x") == {"name": "NaN Infinity"}
 
 
@@ -53,11 +55,13 @@ def test_a_key_that_stands_twice_is_refused() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", '{"a": 1,}', "[1] 2", "'a'", "[" * 100_000, "9" * 5000])
 def test_what_is_not_json_is_an_error_of_the_file(text: str) -> None:
+    """Another exception would leave the command with 1, the code of FAIL."""
     with pytest.raises(ResultFileError):
         parse_json(text, "x")
 
 
 def test_read_names_what_is_wrong_with_the_file(tmp_path: Path) -> None:
+    """Each of the three would otherwise be a traceback of Python."""
     with pytest.raises(ResultFileError, match="does not exist"):
         read_json(tmp_path / "absent.json")
     with pytest.raises(ResultFileError, match="found a folder"):
@@ -69,11 +73,13 @@ def test_read_names_what_is_wrong_with_the_file(tmp_path: Path) -> None:
 
 @given(JSON_VALUES)
 def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, value: Any) -> None:
+    """A reader that is stricter than the writer could not open our own files."""
     file = tmp_path_factory.mktemp("json") / "deep" / "value.json"
     assert read_json(write_json(file, value)) == json.loads(json.dumps(value))
 
 
 def test_a_payload_that_is_not_finite_leaves_the_old_file(tmp_path: Path) -> None:
+    """A run that breaks must not take the last good result with it."""
     file = write_json(tmp_path / "a.json", {"score": 1.0})
     with pytest.raises(ValueError, match="JSON compliant"):
         write_json(file, {"score": float("nan")})
@@ -84,6 +90,7 @@ def test_a_payload_that_is_not_finite_leaves_the_old_file(tmp_path: Path) -> Non
 def test_a_write_that_fails_leaves_no_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Folders of results are globbed; half a file in one would be read as a result."""
     file = write_text(tmp_path / "a.txt", "old")
 
     def no_replace(source: str, target: str) -> None:
@@ -96,9 +103,55 @@ def test_a_write_that_fails_leaves_no_temporary_file(
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_the_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
-    """mkstemp makes private files, and a result is for the whole team."""
-    plain = tmp_path / "plain"
-    plain.touch()
-    written = write_text(tmp_path / "written", "x")
-    assert written.stat().st_mode == plain.stat().st_mode
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_the_file_is_as_readable_as_any_other(tmp_path: Path, umask: int) -> None:
+    """Temporary files are private by habit, and a result is for whom the umask says."""
+    before = os.umask(umask)
+    try:
+        written = write_text(tmp_path / "written", "x")
+    finally:
+        os.umask(before)
+    assert written.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def test_writing_leaves_the_umask_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It belongs to the process: another thread's file could become writable for all."""
+
+    def forbidden(mask: int) -> int:
+        raise AssertionError(f"umask({mask:o})")
+
+    monkeypatch.setattr(os, "umask", forbidden)
+    write_text(tmp_path / "written", "x")
+
+
+def test_two_writers_of_one_file_do_not_meet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one temporary name for both, the second would replace half of the first's text."""
+    file, replace, names = tmp_path / "a.txt", os.replace, []
+
+    def in_between(source: Path, target: Path) -> None:
+        names.append(source)
+        if len(names) == 1:
+            write_text(file, "second")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", in_between)
+    write_text(file, "first")
+    assert len(set(names)) == 2
+    assert file.read_text() == "first"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_name_as_long_as_the_file_system_allows_can_be_written(tmp_path: Path) -> None:
+    """A temporary name made from it would be too long."""
+    assert write_text(tmp_path / ("x" * 255), "text").read_text() == "text"
+
+
+def test_text_is_what_a_file_holds(tmp_path: Path) -> None:
+    """What a command prints and what it saves must not differ."""
+    payload = {"score": 1.5, "name": "a"}
+    assert to_text(payload) == '{\n  "score": 1.5,\n  "name": "a"\n}\n'
+    assert write_json(tmp_path / "a.json", payload).read_text() == to_text(payload)
+    with pytest.raises(ValueError, match="JSON compliant"):
+        to_text({"score": float("inf")})

@@ -16,6 +16,7 @@ NAMES = st.lists(st.sampled_from(COMPOSITE_METRICS), unique=True)
 
 
 def test_o29_summaries_are_worldbenchs(shared: Path) -> None:
+    """Its recorded numbers: population std and linear percentiles."""
     vectors = json.loads((shared / "golden/expected/unit_vectors.json").read_text())
     for values, wanted in vectors["numeric_summary"]:
         found = Distribution.of(values)
@@ -24,12 +25,14 @@ def test_o29_summaries_are_worldbenchs(shared: Path) -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
 def test_summaries_agree_with_worldbench_to_the_last_bit(values: list[float]) -> None:
+    """Means are compared with a tolerance of 0.01 points; they must not use it up."""
     found = Distribution.of(values)
     assert found is not None
     assert asdict(found) == numeric_summary(values)
 
 
-def test_p67_coverage_of_a_video_pair(shared: Path) -> None:
+def test_p07_p67_coverage_of_a_video_pair(shared: Path) -> None:
+    """2 of 5 metrics and 0.45 of the weight; a metric outside the composite covers nothing."""
     vectors = json.loads((shared / "golden/expected/unit_vectors.json").read_text())
     weights = vectors["config"]["weights"]
     found = Coverage.of(
@@ -44,6 +47,7 @@ def test_p67_coverage_of_a_video_pair(shared: Path) -> None:
 def test_coverage_is_worldbenchs(
     configured: list[str], weights: dict[str, float], available: list[str]
 ) -> None:
+    """Gates have minima of coverage."""
     ours, theirs = (
         Coverage.of(configured, weights, available),
         coverage_for(configured, weights, available),

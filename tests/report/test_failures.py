@@ -58,10 +58,12 @@ DROP = {"baseline": 97.516, "candidate": 94.639, "change": -2.877, "allowed_drop
     ],
 )
 def test_lines(failure: Failure, line: str) -> None:
+    """Scripts grep for them, and a limit without its number explains nothing."""
     assert failure_line(failure) == line
 
 
 def test_horizons_of_one_metric_share_a_line_that_names_the_worst() -> None:
+    """One drop over 16 horizons is one fact and not sixteen."""
     failures = [
         Failure("horizon", {**DROP, "horizon": t, "metric": "m", "change": c})
         for t, c in ((3, -1.0), (4, -7.5), (6, -2.0))

@@ -1,29 +1,25 @@
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-from tests.gating.gates import gate
 from tests.records.golden import result
 from tests.records.results import available, episode, failed, simple_suite, suite
 from tests.report.skills import with_skill
-from wbgpu.records.comparison import EpisodeChange
 from wbgpu.records.suite import Provenance
-from wbgpu.report.gate_sections import minimum_detectable_effect
 from wbgpu.report.markdown import gate_report, result_report
+from wbgpu.sdk import gate
 
 BATCH = simple_suite({"a|b.mp4": [60.0, 50.0], "c.mp4": [80.0, 70.0]})
 
 
-def test_the_headline_says_score_coverage_and_skill() -> None:
+def test_p07_the_headline_says_score_coverage_and_skill() -> None:
+    """The question of the reader: how good, how much of it measured, better than a copy?"""
     text = result_report(with_skill([[-0.1, -0.2, 0.3]] * 3))
     head = text.split("##")[0]
     assert "**Composite score: 71.00** of 100" in head
     assert "Metric coverage: 1 of 5 configured metrics" in head
-    assert "at t+1 to t+2 (skill < 0).**" in head
+    assert "at t+1 to t+2 (median step skill < -0.005).**" in head
 
 
 def test_every_table_row_has_as_many_cells_as_its_header() -> None:
@@ -44,12 +40,14 @@ def test_every_table_row_has_as_many_cells_as_its_header() -> None:
 
 
 def test_p75_unavailable_metrics_are_na_with_the_reason() -> None:
+    """A 0 would be read as the worst score."""
     text = result_report(BATCH)
     assert "| contact_realism | score | higher | N/A | N/A | N/A | 0/2 |" in text
     assert "- contact_realism, N/A in 2 episodes: does not apply" in text
 
 
 def test_horizons_show_both_views_and_the_median_of_a_skill() -> None:
+    """The mean of a skill is ruled by one still episode."""
     text = result_report(with_skill([[0.5, 0.1], [0.3, 0.2], [-90.0, 0.3]]))
     assert (
         "| visual_similarity, prefix | skill_persistence, prefix | skill_persistence, step |"
@@ -59,6 +57,7 @@ def test_horizons_show_both_views_and_the_median_of_a_skill() -> None:
 
 
 def test_many_horizons_are_thinned_and_keep_both_ends() -> None:
+    """300 rows are not read, and the last horizon is the worst."""
     text = result_report(simple_suite({"a": [50.0] * 300}))
     rows = [line for line in text.splitlines() if line.startswith("| t+")]
     assert rows[0].startswith("| t+1 |")
@@ -67,12 +66,14 @@ def test_many_horizons_are_thinned_and_keep_both_ends() -> None:
 
 
 def test_worst_episodes_come_with_their_reason() -> None:
+    """A low number alone does not say where to look."""
     weak = available("visual_similarity", [30.0], issues=("Frames diverge.",))
     text = result_report(suite([episode("a", [weak], 1), *simple_suite({"b": [90.0]}).episodes]))
     assert "| a | 30.00 | visual_similarity 30.00: Frames diverge. |" in text
 
 
 def test_failed_episodes_come_before_the_numbers() -> None:
+    """The numbers are without them."""
     text = result_report(suite([*BATCH.episodes, failed("d", "d: broken")]))
     assert "**1 failed**" in text
     assert text.index("## Failed episodes") < text.index("## Metrics")
@@ -80,6 +81,8 @@ def test_failed_episodes_come_before_the_numbers() -> None:
 
 
 def test_changes_against_a_baseline_say_which_way_is_better() -> None:
+    """A rising MSE is worse, a rising score better."""
+
     def batch(visual: float, mse: float) -> object:
         found = suite(
             [episode("a", [available("visual_similarity", [visual]), available("mse", [mse])], 1)]
@@ -93,13 +96,15 @@ def test_changes_against_a_baseline_say_which_way_is_better() -> None:
 
 
 def test_changes_are_not_shown_across_other_episodes_or_definitions() -> None:
+    """They would be changes of the suite or of the metric."""
     assert "no change is shown" in result_report(BATCH, simple_suite({"x": [50.0]}))
     info = replace(BATCH.metric_infos["visual_similarity"], metric_id="visual_similarity/luma")
     other = replace(BATCH, metric_infos={**BATCH.metric_infos, "visual_similarity": info})
     assert "defined otherwise: visual_similarity/luma" in result_report(BATCH, other)
 
 
-def test_protocol_and_provenance_make_it_repeatable() -> None:
+def test_p36_protocol_and_provenance_make_it_repeatable() -> None:
+    """Each fact that is missing here is a reason why nobody gets the same number again."""
     provenance = Provenance(
         environment={"python": "3.11", "torch": "2.8"},
         device="cpu",
@@ -114,6 +119,7 @@ def test_protocol_and_provenance_make_it_repeatable() -> None:
     for fact in (
         "wbgpu 0.1.0 at 2026",
         "sha256:00",
+        f"Composite configuration hash: {BATCH.configuration_hash}",
         "Context frames, not scored: 4",
         "visual_similarity/worldbench-1.0",
         "Resize policy: refuse",
@@ -125,16 +131,20 @@ def test_protocol_and_provenance_make_it_repeatable() -> None:
         assert fact in text, fact
 
 
-def test_p18_a_pair_reports_its_alignment(shared: Path) -> None:
+def test_p02_p07_p17_p18_a_pair_reports_its_alignment(shared: Path) -> None:
+    """Frames that were trimmed or resized explain a score."""
     found = result(shared / "data/worldbench_artifacts/fixtures_v0_4_1/saved_video/result.json")
     text = result_report(found)
     assert "Ground truth: tests/fixtures/v0_4_1/saved_video/demo_inputs/ground_truth.mp4" in text
     assert "Ground-truth video: 8 frames, 0 trimmed, 48x32, 6 fps" in text
     assert "Metric coverage: 2 of 5" in text
+    assert "Configured weight coverage: 45%" in text
+    assert "Not in the composite: action_consistency, object_permanence, contact_realism" in text
     assert text.count("**") > 2, "its demo notices"
 
 
 def test_a_gate_report_says_verdict_reasons_and_uncertainty() -> None:
+    """And how small a change these episodes can show."""
     worse = simple_suite({"a|b.mp4": [60.0, 40.0], "c.mp4": [80.0, 61.0]})
     verdict = gate(BATCH, worse, bootstrap_samples=200, max_horizon_drop=3.0)
     text = gate_report(verdict)
@@ -148,13 +158,7 @@ def test_a_gate_report_says_verdict_reasons_and_uncertainty() -> None:
 
 
 def test_a_passing_gate_report_names_no_regression() -> None:
+    """An empty list of reasons could also be a bug."""
     text = gate_report(gate(BATCH, BATCH))
     assert text.startswith("# Gate: PASS\n")
     assert "No configured regression threshold was exceeded." in text
-
-
-def test_minimum_detectable_effect_is_the_textbook_formula() -> None:
-    changes = tuple(EpisodeChange(str(c), 0.0, c, c) for c in (-1.0, 0.0, 1.0, 2.0))
-    spread = math.sqrt(5.0 / 3.0)
-    assert minimum_detectable_effect(changes) == pytest.approx(2.8015852 * spread / 2.0, rel=1e-6)
-    assert minimum_detectable_effect(changes[:1]) is None

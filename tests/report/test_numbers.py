@@ -17,6 +17,7 @@ def test_zero_is_never_written_with_a_minus(value: float) -> None:
 
 @given(st.floats(-100, 100).filter(lambda value: abs(value) > 1e-300))
 def test_a_real_change_never_looks_like_none(value: float) -> None:
+    """A FAIL over "+0.00" cannot be understood."""
     assert float(change(value)) != 0.0
 
 
@@ -25,6 +26,7 @@ def test_a_real_change_never_looks_like_none(value: float) -> None:
     [(8.882748, "+8.88"), (-0.0031, "-0.0031"), (0.0, "+0.00"), (-0.0, "+0.00"), (-2e-7, "-2e-07")],
 )
 def test_changes(value: float, text: str) -> None:
+    """Two decimals where they say something, two digits where they do not."""
     assert change(value) == text
 
 
@@ -42,8 +44,10 @@ def test_changes(value: float, text: str) -> None:
     ],
 )
 def test_quantities(value: float | None, unit: str, text: str) -> None:
+    """Units differ by eight orders of magnitude."""
     assert quantity(value, unit) == text
 
 
 def test_settings_read_as_they_were_given() -> None:
+    """0.4501 rounded to 0.45 would make a correct FAIL look wrong."""
     assert [setting(v) for v in (0.0, 0.4501, 3, True)] == ["0", "0.4501", "3", "True"]

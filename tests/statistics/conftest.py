@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 
@@ -14,6 +16,12 @@ PATHS = [
 def path_and_device(request: pytest.FixtureRequest) -> tuple[str, str]:
     """Every implementation with the device it runs on."""
     path, device = request.param
-    if device == "cuda" and not torch.cuda.is_available():
-        pytest.skip("no CUDA device")
     return path, device
+
+
+@pytest.fixture
+def restore_num_threads() -> Iterator[None]:
+    """For tests that set torch's number of threads."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)

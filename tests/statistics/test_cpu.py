@@ -10,13 +10,6 @@ from tests.statistics.same_bits import assert_same_bits
 from wbgpu.statistics import GROUPS, FrameBatch, frame_statistics
 
 
-@pytest.fixture
-def restore_num_threads():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
 def _batch(num_episodes: int, height: int, width: int) -> FrameBatch:
     videos = [make_video(i, "noisy", 5, height, width) for i in range(num_episodes)]
     target, prediction, context = (
@@ -27,6 +20,7 @@ def _batch(num_episodes: int, height: int, width: int) -> FrameBatch:
 
 @pytest.mark.parametrize("size", [(8, 9), (150, 130)], ids=str)
 def test_bits_do_not_depend_on_the_number_of_threads(restore_num_threads, size):
+    """Scores would differ between machines."""
     batch = _batch(3, *size)
     torch.set_num_threads(1)
     one = frame_statistics(batch, GROUPS, "cpu")
@@ -37,6 +31,8 @@ def test_bits_do_not_depend_on_the_number_of_threads(restore_num_threads, size):
 
 
 def test_an_error_in_a_thread_reaches_the_caller(restore_num_threads, monkeypatch):
+    """Frames that were not processed would score as zeros."""
+
     def fail(*arguments: object) -> None:
         raise MemoryError("no memory for a tile")
 

@@ -20,6 +20,7 @@ def three_threads():
 
 
 def test_each_item_is_processed_once_with_one_torch_thread(three_threads):
+    """Threads of threads are slow, and an item left out scores as zero."""
     seen: list[tuple[int, int]] = []
     settings: list[int] = []
 
@@ -35,6 +36,7 @@ def test_each_item_is_processed_once_with_one_torch_thread(three_threads):
 
 
 def test_the_setting_of_the_caller_and_of_new_threads_is_untouched(three_threads):
+    """A training loop would go on with one thread after validation."""
     run_in_parallel(lambda start, stop: None, 8)
     assert torch.get_num_threads() == 3
     inherited: list[int] = []

@@ -11,6 +11,7 @@ TABLE = FrameStatistics(num_values=torch.arange(6), ssim=torch.arange(6.0, dtype
 
 
 def test_reshape_and_index_keep_columns_together():
+    """A column left behind would give one episode the numbers of another."""
     table = TABLE.reshape(2, 3)
     assert table.shape == (2, 3)
     assert table[1].require("ssim").tolist() == [3.0, 4.0, 5.0]
@@ -19,6 +20,7 @@ def test_reshape_and_index_keep_columns_together():
 
 
 def test_parts_joined_are_the_whole():
+    """The evaluation joins an episode's windows this way."""
     parts = [TABLE[:2], TABLE[2:5], TABLE[5:]]
     joined = FrameStatistics.cat(parts)
     assert joined.require("ssim").tolist() == TABLE.require("ssim").tolist()
@@ -26,6 +28,7 @@ def test_parts_joined_are_the_whole():
 
 
 def test_a_missing_statistic_is_named():
+    """None would fail far away, in a metric's arithmetic."""
     with pytest.raises(ValueError, match="'luma_ssim' was not computed"):
         TABLE.require("luma_ssim")
     with pytest.raises(ValueError, match="'ssim' was not computed"):
@@ -33,4 +36,5 @@ def test_a_missing_statistic_is_named():
 
 
 def test_to_moves_every_column():
+    """One left on the GPU would fail at the first comparison."""
     assert {v.device.type for v in TABLE.to("meta").present().values()} == {"meta"}

@@ -22,6 +22,7 @@ def _luma_ssim(target: np.ndarray, prediction: np.ndarray, path: str, device: st
 
 @pytest.mark.parametrize("size", [(7, 7), (48, 61), (5, 200), (140, 200)], ids=str)
 def test_agrees_with_worldbench(path_and_device, size):
+    """Scores without scikit-image could not be compared."""
     for name, (target, prediction) in adversarial_pairs(*size).items():
         expected = _fallback_ssim(target.astype(np.float32), prediction.astype(np.float32))
         # worldbench works in float32; two nearly constant frames cost it five digits.
@@ -31,6 +32,7 @@ def test_agrees_with_worldbench(path_and_device, size):
 
 
 def test_agrees_with_the_recorded_unit_vectors(path_and_device, shared):
+    """Recorded, so that a changed worldbench cannot move both sides."""
     vectors = json.loads((shared / "golden/expected/unit_vectors.json").read_text())["ssim_psnr"]
     vectors = [vector for vector in vectors if vector["a"] is not None]
     assert len(vectors) >= 3
@@ -41,17 +43,20 @@ def test_agrees_with_the_recorded_unit_vectors(path_and_device, shared):
 
 
 def test_equal_frames_score_exactly_one(path_and_device):
+    """0.9999999 for a perfect prediction looks like an error."""
     for name in ("identical", "black", "all 255"):
         target, prediction = adversarial_pairs(30, 40)[name]
         assert _luma_ssim(target, prediction, *path_and_device) == 1.0, name
 
 
 def test_is_clamped_at_zero(path_and_device):
+    """As worldbench does; SSIM itself is negative here."""
     target, prediction = adversarial_pairs(30, 40)["inverted"]
     assert _luma_ssim(target, prediction, *path_and_device) == 0.0
 
 
 def test_recorded_frames_also_match_mse_and_ssim(path_and_device, shared):
+    """The same recorded frames through the other two definitions."""
     path, device = path_and_device
     vectors = json.loads((shared / "golden/expected/unit_vectors.json").read_text())["ssim_psnr"]
     for vector in vectors:

@@ -35,6 +35,7 @@ def _batch(videos: list[tuple[np.ndarray, np.ndarray, np.ndarray]], device: str)
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_ssim_is_scikit_images_on_adversarial_frames(path_and_device, size):
+    """Flat bright frames are where float32 cancels and padding shows."""
     path, device = path_and_device
     pairs = adversarial_pairs(*size)
     batch = _pairs_batch(list(pairs.values()), device)
@@ -47,6 +48,7 @@ def test_ssim_is_scikit_images_on_adversarial_frames(path_and_device, size):
 
 @pytest.mark.parametrize("size", [(11, 11), (12, 33), (64, 48), (150, 20), (256, 256)], ids=str)
 def test_gaussian_ssim_is_scikit_images_on_adversarial_frames(path_and_device, size):
+    """Flat bright frames are where float32 cancels and padding shows."""
     path, device = path_and_device
     pairs = adversarial_pairs(*size)
     batch = _pairs_batch(list(pairs.values()), device)
@@ -60,6 +62,7 @@ def test_gaussian_ssim_is_scikit_images_on_adversarial_frames(path_and_device, s
 
 @pytest.mark.parametrize("event", ["noisy", "frozen", "cut", "inverted"])
 def test_every_statistic_is_that_of_a_loop_over_pixels(path_and_device, event):
+    """Every field, against code that anybody can check by eye."""
     path, device = path_and_device
     target, prediction, context = make_video(3, event, num_steps=3, height=8, width=11)
     got = frame_statistics(_batch([(target, prediction, context)], device), GROUPS, path)
@@ -89,6 +92,7 @@ def test_every_statistic_is_that_of_a_loop_over_pixels(path_and_device, event):
     num_steps=st.integers(1, 5),
 )
 def test_fast_and_reference_paths_agree(seed, height, width, num_steps):
+    """The path would decide scores; sizes below the windows included."""
     random = np.random.default_rng(seed)
     spread = int(random.integers(1, 256))
     target = random.integers(0, 256, (2, num_steps, height, width, 3))
@@ -114,6 +118,7 @@ def test_fast_and_reference_paths_agree(seed, height, width, num_steps):
 
 @pytest.mark.parametrize("size", [(7, 9), (20, 24), (160, 150)], ids=str)
 def test_bits_do_not_depend_on_the_batch(path_and_device, size):
+    """A score must not depend on what else was in the batch."""
     path, device = path_and_device
     height, width = size
     events = ("noisy", "cut", "perfect", "flicker", "frozen")
@@ -128,6 +133,7 @@ def test_bits_do_not_depend_on_the_batch(path_and_device, size):
 
 
 def test_bits_do_not_depend_on_the_order_of_rows_or_the_memory_layout(path_and_device):
+    """Frames of another decoder, or in another order, would score differently."""
     path, device = path_and_device
     batch = _batch([make_video(i, "noisy", 4, 17, 23) for i in range(3)], device)
     whole = frame_statistics(batch, GROUPS, path)
@@ -153,7 +159,41 @@ def test_bits_do_not_depend_on_the_order_of_rows_or_the_memory_layout(path_and_d
     assert_same_bits(whole[some], frame_statistics(subset, GROUPS, path))
 
 
+@pytest.mark.parametrize("size", [(13, 24), (135, 60)], ids=str)
+def test_bits_do_not_depend_on_threads_batch_and_layout_together(
+    path_and_device, restore_num_threads, size
+):
+    """A vector operation that ends elsewhere, or sums in another order, would change last bits."""
+    path, device = path_and_device
+    random = np.random.default_rng(0)
+    context = random.integers(0, 256, (3, 1, *size, 3))
+    target = context + random.integers(-40, 41, (3, 2, *size, 3))
+    prediction = target + random.integers(-20, 21, target.shape)
+    channels_last = [
+        to_torch(np.clip(frames, 0, 255).astype(np.uint8)).to(device)
+        for frames in (prediction, target, context)
+    ]
+    channels_first = [frames.contiguous() for frames in channels_last]
+    assert channels_first[0].stride() != channels_last[0].stride()
+
+    def statistics(frames, episodes):
+        prediction, target, context = (video[episodes] for video in frames)
+        batch = FrameBatch.from_videos(prediction, target, context[:, 0])
+        return frame_statistics(batch, GROUPS, path).reshape(-1, 2)
+
+    torch.set_num_threads(1)
+    expected = statistics(channels_last, slice(0, 3))
+    assert bool((expected.require("dynamic_ssim_count") > 0).all())
+    assert not bool(expected.require("ssim_gaussian").isnan().any())
+    for num_threads in (1, 2, 3):
+        torch.set_num_threads(num_threads)
+        for frames in (channels_last, channels_first):
+            for episodes in (slice(0, 3), slice(0, 1), slice(1, 3)):
+                assert_same_bits(expected[episodes], statistics(frames, episodes))
+
+
 def test_frames_under_the_window_have_no_ssim(path_and_device):
+    """NaN, and sums that need no window stay right."""
     path, device = path_and_device
     for height, width in ((6, 6), (5, 5), (6, 40), (40, 6)):
         batch = _batch([make_video(0, "noisy", 2, height, width)], device)
@@ -170,6 +210,7 @@ def test_frames_under_the_window_have_no_ssim(path_and_device):
 
 
 def test_without_context_the_sums_against_it_are_zero(path_and_device):
+    """Uninitialised memory would count as motion."""
     path, device = path_and_device
     target, prediction, _ = make_video(0, "noisy", 2, 9, 9)
     frames = to_torch(prediction)[None].to(device), to_torch(target)[None].to(device)
@@ -201,6 +242,7 @@ def test_rows_with_and_without_context_mix(path_and_device):
 
 
 def test_unsigned_differences_do_not_wrap(path_and_device):
+    """10 against 8 in uint8 would be 254 one way round."""
     path, device = path_and_device
     tens = torch.full((1, 1, 3, 8, 8), 10, dtype=torch.uint8, device=device)
     for pair in ((tens, tens - 2), (tens - 2, tens)):
@@ -235,6 +277,7 @@ def test_zeros_against_ones_is_the_published_value():
 
 
 def test_only_what_was_asked_for_is_computed(path_and_device):
+    """And a group alone has the bits that it has among all."""
     path, device = path_and_device
     batch = _batch([make_video(0, "noisy", 2, 12, 12)], device)
     everything = frame_statistics(batch, GROUPS, path)
@@ -246,6 +289,7 @@ def test_only_what_was_asked_for_is_computed(path_and_device):
 
 
 def test_no_rows_give_empty_statistics(path_and_device):
+    """An empty last window would end an evaluation."""
     path, device = path_and_device
     batch = _batch([make_video(0, "noisy", 2, 12, 12)], device)
     none = torch.empty(0, dtype=torch.int64, device=device)
@@ -256,6 +300,7 @@ def test_no_rows_give_empty_statistics(path_and_device):
 
 
 def test_autocast_and_inference_mode_change_nothing(path_and_device):
+    """Validation runs inside both; SSIM in bfloat16 is noise."""
     path, device = path_and_device
     batch = _batch([make_video(0, "noisy", 3, 20, 20)], device)
     plain = frame_statistics(batch, GROUPS, path)
@@ -268,6 +313,7 @@ def test_autocast_and_inference_mode_change_nothing(path_and_device):
 
 
 def test_results_are_finite_where_defined(path_and_device):
+    """A division by zero on constant frames."""
     path, device = path_and_device
     batch = _pairs_batch(list(adversarial_pairs(16, 16).values()), device)
     for name, value in frame_statistics(batch, GROUPS, path).present().items():

@@ -12,6 +12,7 @@ from wbgpu.statistics.reference import uniform_ssim_map
 
 
 def test_the_map_is_that_of_a_loop_over_windows():
+    """A transposed or shifted map has the right mean and the wrong dynamic SSIM."""
     for name, (target, prediction) in adversarial_pairs(8, 10).items():
         frames = (to_torch(frame)[None].long() for frame in (target, prediction))
         got = uniform_ssim_map(*frames)[0]

@@ -105,6 +105,33 @@ def test_exception_in_a_producer_comes_in_its_place():
     assert not _threads()
 
 
+def test_exception_before_the_first_item_comes_in_its_place():
+    """A ``produce`` that fails before it returns an iterator must not leave the consumer waiting.
+
+    In a process of its own, because the fault is to wait for ever.
+    """
+    code = """
+from wbgpu.video.read_ahead import read_ahead
+
+def produce(source):
+    if source == 2:
+        raise ZeroDivisionError
+    return iter([source, source])
+
+items = read_ahead(
+    range(5), produce, num_bytes=lambda _: 1, num_workers=2, max_bytes=10
+)
+found = []
+try:
+    for item in items:
+        found.append(item)
+except ZeroDivisionError:
+    print(found)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert done.stdout == "[0, 0, 1, 1]\n", done.stderr
+
+
 def test_no_sources():
     """No episodes: no threads, no items."""
     assert list(_read([], lambda source: iter([source]))) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from wbgpu.aggregate.detectable_effect import minimum_detectable_effect
 from wbgpu.errors import IncompatibleResultsError
 from wbgpu.records.comparison import (
     Comparison,
@@ -14,6 +15,7 @@ from wbgpu.records.comparison import (
 )
 from wbgpu.records.suite import SCHEMA_VERSION, SuiteResult
 from wbgpu.records.summary import Distribution
+from wbgpu.records.worldbench import gate_wording
 
 _NUM_NAMED = 10
 
@@ -32,14 +34,12 @@ def compare(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = Tru
     """
     warnings = _refuse_or_warn(baseline, candidate, strict=strict)
     if not baseline.configuration_hash or not candidate.configuration_hash:
-        warnings.append(
-            "Configuration hash is unavailable in one or both legacy artifacts; "
-            "metric sets and weights were inferred."
-        )
+        warnings.append(gate_wording.NO_HASH)
     incomparable = _differing_ids(baseline, candidate)
     composite = set(baseline.enabled_metrics) | set(candidate.enabled_metrics)
     metrics = list(_metric_changes(baseline, candidate))
     horizons = list(_horizon_changes(baseline, candidate))
+    episodes = tuple(_episode_changes(baseline, candidate))
     others = {m.metric for m in metrics} - composite - set(incomparable)
     return Comparison(
         baseline=baseline,
@@ -55,9 +55,10 @@ def compare(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = Tru
             for h in horizons
             if h.metric in others or (h.metric in composite and h.view == "step")
         ),
-        episodes=tuple(_episode_changes(baseline, candidate)),
+        episodes=episodes,
         mismatches=tuple(_mismatches(baseline, candidate, incomparable)),
         warnings=tuple(warnings),
+        minimum_detectable_effect=minimum_detectable_effect([e.change for e in episodes]),
     )
 
 
@@ -65,41 +66,33 @@ def _refuse_or_warn(baseline: SuiteResult, candidate: SuiteResult, *, strict: bo
     for side, result in (("baseline", baseline), ("candidate", candidate)):
         if result.result_type != "batch_evaluation":
             raise IncompatibleResultsError(
-                f"the {side} is a result of type {result.result_type!r}; "
-                "only batch results ('batch_evaluation') are compared"
+                f"the {side} is a result of type {result.result_type!r}; only batch results "
+                "('batch_evaluation') are compared: score a folder with eval-batch"
             )
     warnings = []
     versions = {baseline.schema_version, candidate.schema_version}
     if versions != {SCHEMA_VERSION}:
-        warnings.append(
-            "This result predates schema v2, so full configuration compatibility could not be "
-            "verified."
-        )
+        warnings.append(gate_wording.OLD_SCHEMA)
     _refuse_other_episodes(baseline, candidate)
-    if baseline.skip_context != candidate.skip_context:
-        message = (
-            "Baseline and candidate use different skip-context values: "
-            f"{baseline.skip_context} vs {candidate.skip_context}."
-        )
+    contexts = (baseline.num_context, candidate.num_context)
+    if contexts[0] != contexts[1]:
         if strict:
-            raise IncompatibleResultsError(message)
-        warnings.append(message)
+            raise IncompatibleResultsError(
+                f"the baseline was scored after {contexts[0]} context frames and the candidate "
+                f"after {contexts[1]}, so their horizons are other frames; evaluate both with one "
+                "--skip-context, or compare anyway with --no-strict-config-match (strict=False)"
+            )
+        warnings.append(gate_wording.context_differs(*contexts))
     datasets = (baseline.dataset_identifier, candidate.dataset_identifier)
     if all(datasets) and datasets[0] != datasets[1]:
         raise IncompatibleResultsError(
-            "Baseline and candidate use different ground-truth dataset content: "
-            f"{datasets[0]} vs {datasets[1]}."
+            f"the ground-truth videos are not the same: {datasets[0]} in the baseline, "
+            f"{datasets[1]} in the candidate; evaluate both against the same files"
         )
     if not all(datasets):
-        warnings.append(
-            "Dataset content identity is unavailable in one or both legacy artifacts; "
-            "episode IDs were matched."
-        )
+        warnings.append(gate_wording.NO_DATASET_IDENTIFIER)
     if len(versions) > 1 and not strict:
-        warnings.append(
-            "Baseline and candidate originated from different schema versions; "
-            "compatibility fields were inferred."
-        )
+        warnings.append(gate_wording.MIXED_SCHEMAS)
     return warnings
 
 
@@ -108,10 +101,15 @@ def _refuse_other_episodes(baseline: SuiteResult, candidate: SuiteResult) -> Non
     theirs = {episode.episode_id for episode in candidate.episodes}
     if ours != theirs:
         raise IncompatibleResultsError(
-            "Baseline and candidate use different episode sets. "
-            f"Missing in candidate: {sorted(ours - theirs)[:_NUM_NAMED]}; "
-            f"extra in candidate: {sorted(theirs - ours)[:_NUM_NAMED]}."
+            "the two results are of different episode sets: "
+            f"{_named(ours - theirs)} only in the baseline, {_named(theirs - ours)} only in the "
+            "candidate; evaluate both checkpoints on the same suite"
         )
+
+
+def _named(episode_ids: set[str]) -> str:
+    more = f" and {len(episode_ids) - _NUM_NAMED} more" if len(episode_ids) > _NUM_NAMED else ""
+    return (", ".join(map(repr, sorted(episode_ids)[:_NUM_NAMED])) or "none") + more
 
 
 def _mismatches(
@@ -119,21 +117,21 @@ def _mismatches(
 ) -> Iterator[str]:
     """Yield worldbench's reasons in its order and words, then those only our files can tell."""
     if baseline.schema_version != candidate.schema_version:
-        yield "result schema versions differ"
+        yield gate_wording.SCHEMA_VERSIONS_DIFFER
     if set(baseline.enabled_metrics) != set(candidate.enabled_metrics):
-        yield "enabled metric sets differ"
+        yield gate_wording.METRIC_SETS_DIFFER
     if baseline.configured_weights != candidate.configured_weights:
-        yield "configured metric weights differ"
+        yield gate_wording.WEIGHTS_DIFFER
     hashes = (baseline.configuration_hash, candidate.configuration_hash)
     if all(hashes) and hashes[0] != hashes[1]:
-        yield "configuration hashes differ"
+        yield gate_wording.HASHES_DIFFER
     if len(baseline.summary.horizons) != len(candidate.summary.horizons):
-        yield "evaluated horizon sets differ"
+        yield gate_wording.HORIZONS_DIFFER
     available = set(baseline.summary.coverage.available_metrics)
     for name in sorted(available & set(candidate.summary.coverage.available_metrics)):
         counts = [r.summary.metrics[name].available_count for r in (baseline, candidate)]
         if counts[0] != counts[1]:
-            yield f"available episode counts differ for {name}"
+            yield gate_wording.counts_differ(name)
     for name, (before, after) in incomparable.items():
         yield f"definitions of {name} differ: {before} vs {after}"
     if baseline.protocol is not None and candidate.protocol is not None:

@@ -6,18 +6,26 @@ worldbench trusts a file's aggregates; here every aggregate is recomputed from t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from wbgpu.aggregate.composite import episode_composite, prefix_composites
 from wbgpu.aggregate.summary import summarize
 from wbgpu.errors import ResultFileError
-from wbgpu.records.metric import SCORE_UNIT
+from wbgpu.records.comparison import View
+from wbgpu.records.metric import SCORE_UNIT, MetricOutcome
 from wbgpu.records.suite import EpisodeResult, SuiteResult
 from wbgpu.records.summary import Coverage, Distribution, HorizonSummary, MetricSummary
-from wbgpu.records.worldbench import horizon_label
+from wbgpu.records.worldbench.places import (
+    COVERAGE,
+    EPISODES,
+    HORIZONS,
+    WORST_EPISODES,
+    Places,
+)
 
 TOLERANCE = 1e-6
 """Scores are 0-100; other values may differ by this fraction of themselves."""
@@ -34,20 +42,19 @@ def check_result(result: SuiteResult, path: str | Path) -> None:
         ResultFileError: there is no episode, an id stands twice, a score lies outside 0-100, or
             an aggregate does not follow from the episodes; the message names the place.
     """
-    _Checker(result, Path(path)).check()
+    _Checker(result, Path(path), Places.of(result)).check()
 
 
 @dataclass(frozen=True)
 class _Checker:
     result: SuiteResult
     file: Path
+    places: Places
 
     def check(self) -> None:
         self._check_ids()
-        if any(weight < 0 for weight in self.result.configured_weights.values()):
-            self._fail("$.configured_weights", "a weight is negative")
         for index, episode in enumerate(self.result.episodes):
-            self._check_episode(episode, f"$.episodes[{index}]")
+            self._check_episode(index, episode)
         result = self.result
         stated = result.summary
         expected = summarize(
@@ -56,23 +63,16 @@ class _Checker:
             configured_weights=result.configured_weights,
             result_type=result.result_type,
         )
-        batch = result.result_type == "batch_evaluation"
-        overall, metrics = (
-            ("$.aggregate.overall", "$.aggregate.metrics")
-            if batch
-            else (
-                "$.score",
-                "$.metrics",
-            )
-        )
-        self._check_distribution(stated.overall, expected.overall, overall)
-        self._check_number(stated.score, expected.score, overall)
-        self._check_coverage(stated.coverage, expected.coverage)
-        self._check_names(stated.metrics, expected.metrics, metrics)
+        self._check_distribution(stated.overall, expected.overall, self.places.overall)
+        self._check_number(stated.score, expected.score, self.places.overall)
+        self._check_names(stated.metrics, expected.metrics, self.places.metrics)
         for name, metric in expected.metrics.items():
-            self._check_metric(stated.metrics[name], metric, f"{metrics}.{name}")
+            path = f"{self.places.metrics(name)}.{name}"
+            self._check_metric(stated.metrics[name], metric, path)
+        # After the metrics: old files state no coverage, and then it follows from them.
+        self._check_coverage(stated.coverage, expected.coverage)
         if len(stated.horizons) != len(expected.horizons):
-            self._contradiction("$.horizon", len(stated.horizons), len(expected.horizons))
+            self._contradiction(HORIZONS, len(stated.horizons), len(expected.horizons))
         for horizon, wanted in zip(stated.horizons, expected.horizons, strict=True):
             self._check_horizon(horizon, wanted)
         self._check_worst(stated.worst_episodes, expected.worst_episodes)
@@ -80,11 +80,13 @@ class _Checker:
     def _check_ids(self) -> None:
         ids = Counter(episode.episode_id for episode in self.result.episodes)
         if not ids:
-            self._fail("$.episodes", "the result has no episode")
+            self._fail(EPISODES, "the result has no episode")
         if twice := [episode_id for episode_id, count in ids.items() if count > 1]:
-            self._fail("$.episodes", f"the episode id {twice[0]!r} stands twice")
+            self._fail(EPISODES, f"the episode id {twice[0]!r} stands twice")
 
-    def _check_episode(self, episode: EpisodeResult, path: str) -> None:
+    def _check_episode(self, index: int, episode: EpisodeResult) -> None:
+        places = self.places
+        path = places.episode(index)
         if episode.failure is not None:
             if episode.score is not None or episode.metrics:
                 self._fail(path, "the episode failed and yet has scores")
@@ -94,18 +96,26 @@ class _Checker:
         for name, outcome in episode.metrics.items():
             info = self.result.metric_infos.get(name)
             if info is None:
-                self._fail(f"{path}.metrics.{name}", "the metric has no entry in $.wbgpu.metrics")
+                self._fail(places.outcome(index, name), "the suite does not list this metric")
             if info.unit == SCORE_UNIT:
-                for value in (outcome.value, *outcome.prefix, *outcome.step):
-                    self._check_range(value, f"{path}.metrics.{name}")
+                self._check_scores(index, outcome)
             if name in self.result.enabled_metrics:
                 composite[name] = outcome
         weights = self.result.configured_weights
         self._check_number(episode.score, episode_composite(composite, weights), f"{path}.score")
         expected = prefix_composites(composite, weights, len(episode.prefix_scores))
-        for index, score in enumerate(episode.prefix_scores):
-            place = f"{path}.horizon.{horizon_label(index + 1)}.score"
-            self._check_number(score, expected[index], place)
+        for horizon, (score, wanted) in enumerate(
+            zip(episode.prefix_scores, expected, strict=True), start=1
+        ):
+            self._check_number(score, wanted, places.prefix_score(index, horizon))
+
+    def _check_scores(self, index: int, outcome: MetricOutcome) -> None:
+        places, name = self.places, outcome.name
+        self._check_range(outcome.value, places.value(index, name))
+        for horizon, value in enumerate(outcome.prefix, start=1):
+            self._check_range(value, places.prefix(index, name, horizon))
+        for horizon, value in enumerate(outcome.step, start=1):
+            self._check_range(value, places.step(index, name, horizon))
 
     def _check_metric(self, stated: MetricSummary, expected: MetricSummary, path: str) -> None:
         self._check_distribution(stated.distribution, expected.distribution, path)
@@ -114,29 +124,32 @@ class _Checker:
                 self._contradiction(f"{path}.{key}", getattr(stated, key), getattr(expected, key))
 
     def _check_horizon(self, stated: HorizonSummary, expected: HorizonSummary) -> None:
-        path = f"$.horizon.{horizon_label(expected.horizon)}"
+        places, horizon = self.places, expected.horizon
         if stated.sample_count != expected.sample_count:
-            self._contradiction(f"{path}.sample_count", stated.sample_count, expected.sample_count)
-        for view, place in (("prefix", "metrics"), ("step", "step")):
-            distributions = getattr(expected, view)
-            self._check_names(getattr(stated, view), distributions, f"{path}.{place}")
-            for name, distribution in distributions.items():
-                self._check_distribution(
-                    getattr(stated, view)[name], distribution, f"{path}.{place}.{name}"
-                )
-        counts = {name: count for name, (count, _) in stated.unavailable.items()}
-        wanted = {name: count for name, (count, _) in expected.unavailable.items()}
-        if counts != wanted:
-            self._contradiction(f"{path}.unavailable_metrics", counts, wanted)
+            path = f"{places.horizon(horizon)}.sample_count"
+            self._contradiction(path, stated.sample_count, expected.sample_count)
+        views: tuple[View, ...] = ("prefix", "step")
+        for view in views:
+            place = partial(places.view, horizon, view)
+            found, wanted = getattr(stated, view), getattr(expected, view)
+            self._check_names(found, wanted, place)
+            for name, distribution in wanted.items():
+                self._check_distribution(found[name], distribution, f"{place(name)}.{name}")
+        place = partial(places.unavailable, horizon)
+        self._check_names(stated.unavailable, expected.unavailable, place)
+        for name, (count, _) in expected.unavailable.items():
+            if stated.unavailable[name][0] != count:
+                path = f"{place(name)}.{name}.count"
+                self._contradiction(path, stated.unavailable[name][0], count)
 
     def _check_coverage(self, stated: Coverage, expected: Coverage) -> None:
         for key in ("configured_metrics", "available_metrics", "unsupported_metrics"):
             if set(getattr(stated, key)) != set(getattr(expected, key)):
                 self._contradiction(
-                    f"$.coverage.{key}", list(getattr(stated, key)), list(getattr(expected, key))
+                    f"{COVERAGE}.{key}", list(getattr(stated, key)), list(getattr(expected, key))
                 )
         for key in ("metric_coverage", "configured_weight_coverage"):
-            self._check_number(getattr(stated, key), getattr(expected, key), f"$.coverage.{key}")
+            self._check_number(getattr(stated, key), getattr(expected, key), f"{COVERAGE}.{key}")
 
     def _check_worst(
         self,
@@ -145,12 +158,12 @@ class _Checker:
     ) -> None:
         scores = {episode.episode_id: episode.score for episode in self.result.episodes}
         for index, (episode_id, score) in enumerate(stated):
-            path = f"$.worst_episodes[{index}]"
+            path = f"{WORST_EPISODES}[{index}]"
             if episode_id not in scores:
                 self._fail(path, f"there is no episode {episode_id!r}")
             self._check_number(score, scores[episode_id], path)
         if len(stated) != len(expected):
-            self._contradiction("$.worst_episodes", len(stated), len(expected))
+            self._contradiction(WORST_EPISODES, len(stated), len(expected))
 
     def _check_distribution(
         self, stated: Distribution | None, expected: Distribution | None, path: str
@@ -165,10 +178,13 @@ class _Checker:
             self._check_number(getattr(stated, key), getattr(expected, key), f"{path}.{key}")
 
     def _check_names(
-        self, stated: Mapping[str, object], expected: Mapping[str, object], path: str
+        self,
+        stated: Mapping[str, object],
+        expected: Mapping[str, object],
+        place: Callable[[str], str],
     ) -> None:
-        if set(stated) != set(expected):
-            self._contradiction(path, sorted(stated), sorted(expected))
+        if different := sorted(set(stated) ^ set(expected)):
+            self._contradiction(place(different[0]), sorted(stated), sorted(expected))
 
     def _check_range(self, score: float | None, path: str) -> None:
         if score is not None and not 0.0 <= score <= 100.0:

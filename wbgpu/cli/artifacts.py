@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -29,10 +30,10 @@ def artifact_names(episode_ids: Iterable[str]) -> dict[str, str]:
     """
     ids = list(episode_ids)
     plain = {episode_id: _plain_name(episode_id) for episode_id in ids}
-    taken = [name.casefold() for name in plain.values()]
+    taken = Counter(name.casefold() for name in plain.values())
     return {
         episode_id: name
-        if taken.count(name.casefold()) == 1
+        if taken[name.casefold()] == 1
         else f"{name}-{hashlib.sha256(episode_id.encode()).hexdigest()[:8]}"
         for episode_id, name in plain.items()
     }

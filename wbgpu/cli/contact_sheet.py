@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 _MAX_COLUMNS = 8
 
 
-def save_contact_sheet(alignment: Alignment, decoder: Decoder, path: Path) -> Path:
-    """Draw up to eight evenly spaced steps of the pair as a PNG; returns its path."""
+def save_contact_sheet(alignment: Alignment, decoder: Decoder, path: Path) -> None:
+    """Draw up to eight evenly spaced steps of the pair as a PNG."""
     from wbgpu.video.resize import resize_frames
 
     count = min(_MAX_COLUMNS, alignment.num_steps)
@@ -34,10 +35,12 @@ def save_contact_sheet(alignment: Alignment, decoder: Decoder, path: Path) -> Pa
         )
     image = contact_sheet(_array(target), _array(prediction), [int(step) for step in steps])
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    image.save(temporary, format="PNG")
-    os.replace(temporary, path)
-    return path
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        image.save(temporary, format="PNG")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _frames(decoder: Decoder, path: str, num_context: int, steps: npt.NDArray[np.int_]) -> Tensor:

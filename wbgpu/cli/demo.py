@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -10,7 +9,9 @@ import click
 from wbgpu import sdk
 from wbgpu.cli.artifacts import check_folder, save
 from wbgpu.cli.demo_suite import NUM_CONTEXT, PREDICTORS, write_demo_suite
-from wbgpu.records.worldbench import batch_payload, gate_payload
+from wbgpu.cli.evaluating import quick_imports
+from wbgpu.records.strict_json import to_text
+from wbgpu.records.worldbench import gate_payload
 from wbgpu.report.console import verdict_summary
 from wbgpu.report.markdown import gate_report, result_report
 
@@ -24,13 +25,14 @@ def command(folder: Path) -> None:
     """
     check_folder(folder, "FOLDER")
     write_demo_suite(folder)
+    with quick_imports():
+        import wbgpu.evaluation.run  # noqa: F401
     results = {}
     for name in PREDICTORS:
         result = sdk.evaluate(
             folder / "gt", folder / name, num_context=NUM_CONTEXT, name=name, progress=True
         )
-        payload = json.dumps(batch_payload(result), indent=2, allow_nan=False) + "\n"
-        save(folder / "results", {f"{name}.json": payload})
+        sdk.save_result(result, folder / "results" / f"{name}.json")
         results[name] = result
     baseline, candidate = results["copy_last"], results["context_mean"]
     verdict = sdk.gate(baseline, candidate)
@@ -39,7 +41,7 @@ def command(folder: Path) -> None:
         {
             "report.md": result_report(candidate, baseline),
             "gate.md": gate_report(verdict),
-            "gate.json": json.dumps(gate_payload(verdict), indent=2, allow_nan=False) + "\n",
+            "gate.json": to_text(gate_payload(verdict)),
         },
     )
     click.echo(verdict_summary(verdict))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from wbgpu.cli.artifacts import check_file, save
-from wbgpu.cli.evaluating import exit_code, quick_imports
+from wbgpu.cli.evaluating import exit_code, project_values, quick_imports
 from wbgpu.errors import WbgpuError
-from wbgpu.records.strict_json import write_text
-from wbgpu.records.worldbench import batch_payload
+from wbgpu.records.project_file import load_project_file
+from wbgpu.records.strict_json import to_text, write_text
+from wbgpu.records.worldbench import batch_payload, evaluation_payload
 from wbgpu.report.console import result_summary
 from wbgpu.report.markdown import result_report
 
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def command(as_json: bool, arguments: tuple[str, ...]) -> int:
+@click.pass_obj
+def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...]) -> int:
     """Score a checkpoint with Hydra overrides."""
     with quick_imports():
         import hydra
-        from hydra.core.hydra_config import HydraConfig
         from hydra.errors import HydraException
         from omegaconf.errors import OmegaConfBaseException
 
@@ -43,45 +45,73 @@ def command(as_json: bool, arguments: tuple[str, ...]) -> int:
     codes: list[int] = []
 
     def job(config: DictConfig) -> None:
-        folder = Path(HydraConfig.get().runtime.output_dir)
         try:
-            codes.append(_evaluate(config, folder, as_json))
+            codes.append(_evaluate(config, command_line, as_json))
         except WbgpuError as error:
             # The other jobs of a sweep go on.
             click.echo(f"Error: {error}", err=True)
             codes.append(2)
 
-    # Hydra prints its own abridged errors and exits with 1, the code of a gate's FAIL.
-    os.environ["HYDRA_FULL_ERROR"] = "1"
-    sys.argv = ["wbgpu eval", *arguments]
     application = hydra.main(
         config_path="pkg://wbgpu.configs", config_name="eval", version_base="1.3"
     )
     try:
-        application(job)()
+        with _as_hydra_expects(arguments):
+            application(job)()
     except (HydraException, OmegaConfBaseException) as error:
-        raise explain(error) from error
+        raise explain(error, arguments) from error
     return max(codes, default=0)
 
 
-def _evaluate(config: DictConfig, folder: Path, as_json: bool) -> int:
-    from wbgpu.evaluation.configuration import request_from
+def _evaluate(config: DictConfig, command_line: str | None, as_json: bool) -> int:
+    from hydra.core.hydra_config import HydraConfig
+
+    from wbgpu.evaluation.configuration import apply_defaults, check_metric_names, request_from
     from wbgpu.evaluation.run import run
 
+    hydra_config = HydraConfig.get()
+    overrides = list(hydra_config.overrides.task)
+    project = load_project_file()
+    apply_defaults(config, project_values(project), overrides)
+    check_metric_names(config, overrides)
     output = None if config.output is None else Path(config.output)
     if output is not None:
         check_file(output, "output")
-    result = run(request_from(config), show_progress=not as_json)
-    payload = batch_payload(result)
-    text = json.dumps(payload, indent=2, allow_nan=False) + "\n"
-    saved = save(folder, {"batch.json": text, "report.md": result_report(result)})
+    result = run(
+        request_from(config, project.path, command_line=command_line), show_progress=not as_json
+    )
+    if result.result_type == "evaluation":
+        name, payload = "result.json", evaluation_payload(result, gate=project.gate)
+    else:
+        name, payload = "batch.json", batch_payload(result, gate=project.gate)
+    text = to_text(payload)
+    folder = Path(hydra_config.runtime.output_dir)
+    saved = save(folder, {name: text, "report.md": result_report(result)})
     if output is not None:
         write_text(output, text)
     if as_json:
         document = {key: value for key, value in payload.items() if key != "episodes"}
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
-    else:
-        click.echo(result_summary(result))
-        click.echo(f"Saved batch result: {output or saved['batch.json']}")
-        click.echo(f"Saved report: {saved['report.md']}")
+        click.echo(to_text(document), nl=False)
+        return exit_code(result)
+    click.echo(result_summary(result))
+    if project.path is not None:
+        click.echo(f"Configuration: {project.path}")
+    click.echo(f"Saved result: {output or saved[name]}")
+    click.echo(f"Saved report: {saved['report.md']}")
     return exit_code(result)
+
+
+@contextmanager
+def _as_hydra_expects(arguments: tuple[str, ...]) -> Iterator[None]:
+    """Hydra reads sys.argv, and unless told otherwise abridges errors and exits with 1."""
+    theirs, full_error = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    sys.argv = ["wbgpu eval", *arguments]
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        yield
+    finally:
+        sys.argv = theirs
+        if full_error is None:
+            del os.environ["HYDRA_FULL_ERROR"]
+        else:
+            os.environ["HYDRA_FULL_ERROR"] = full_error

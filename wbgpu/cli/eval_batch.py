@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,9 +16,10 @@ from wbgpu.cli.artifacts import (
     new_run_folder,
     save,
 )
-from wbgpu.cli.evaluating import exit_code, project_values, quick_imports
-from wbgpu.records.project_file import load_project_file
-from wbgpu.records.strict_json import write_text
+from wbgpu.cli.evaluating import evaluating_options, exit_code, prepare, run_request
+from wbgpu.errors import InputError
+from wbgpu.records.strict_json import to_text, write_text
+from wbgpu.records.suite import SuiteResult
 from wbgpu.records.worldbench import batch_payload, evaluation_payload
 from wbgpu.report.console import result_summary
 from wbgpu.report.markdown import result_report
@@ -38,16 +40,8 @@ from wbgpu.report.markdown import result_report
 )
 @click.option(
     "--name",
-    help="Checkpoint name, also of the default JSON copy. [default: the predictions folder's name]",
+    help="Checkpoint name, also of the default JSON copy.  [default: the predictions folder's]",
 )
-@click.option(
-    "--skip-context",
-    default=0,
-    show_default=True,
-    type=int,
-    help="Leading context frames that are not scored.",
-)
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 @click.option(
     "--output-root",
     type=click.Path(path_type=Path),
@@ -58,24 +52,15 @@ from wbgpu.report.markdown import result_report
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
-    help="JSON file to write as well. [default: <name>.json]",
+    help="JSON file to write as well.  [default: <name>.json]",
 )
-@click.option(
-    "--config",
-    "config_path",
-    type=click.Path(path_type=Path),
-    help="wbgpu.yml; looked for in the current folder.",
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the aggregates as JSON and nothing else."
-)
-@click.argument("overrides", nargs=-1)
+@evaluating_options
 def command(
     ground_truth: Path,
     predictions: Path,
     name: str | None,
-    skip_context: int,
-    device: str,
+    skip_context: int | None,
+    device: str | None,
     output_root: Path,
     output: Path | None,
     config_path: Path | None,
@@ -90,45 +75,25 @@ def command(
     Example:
       wbgpu eval-batch --ground-truth gt/ --predictions step00900/ --skip-context 4
     """
-    with quick_imports():
-        from wbgpu.evaluation.configuration import compose, request_from
-        from wbgpu.evaluation.run import run
-
     check_folder(output_root, "--output-root")
-    project = load_project_file(config_path)
+    for root, flag in ((ground_truth, "--ground-truth"), (predictions, "--predictions")):
+        if root.is_file():
+            raise InputError(f"{flag}: {root} is not a directory; score one video with eval-video")
     values = {
         "suite.ground_truth": str(ground_truth),
         "suite.predictions": str(predictions),
         "suite.num_context": skip_context,
         "name": name,
         "device": device,
-        "output": None if output is None else str(output),
     }
-    request = request_from(compose(overrides, {**values, **project_values(project)}), project.path)
+    request, project = prepare(values, config_path, overrides)
     copy = output or default_output(request.checkpoint_name)
     check_file(copy, "--output")
-
-    result = run(request, show_progress=not as_json)
-    folder = new_run_folder(output_root)
-    names = artifact_names(episode.episode_id for episode in result.episodes)
-    paths = {i: str(folder / "episodes" / f"{names[i]}.json") for i in names}
-    payload = batch_payload(result, paths, gate=project.gate)
-    save(
-        folder / "episodes",
-        {
-            f"{names[episode.episode_id]}.json": _text(
-                evaluation_payload(result, episode, gate=project.gate)
-            )
-            for episode in result.episodes
-            if episode.failure is None
-        },
-    )
-    files = {"batch.json": _text(payload), "report.md": result_report(result)}
-    saved = save(folder, files)
-    latest = save(output_root / "latest", files)
-    write_text(copy, files["batch.json"])
+    result = run_request(request, show_progress=not as_json)
+    saved, latest = save_batch(result, output_root, copy, project.gate)
     if as_json:
-        click.echo(_text({k: v for k, v in payload.items() if k != "episodes"}), nl=False)
+        payload = batch_payload(result, gate=project.gate)
+        click.echo(to_text({k: v for k, v in payload.items() if k != "episodes"}), nl=False)
         return exit_code(result)
     click.echo(result_summary(result))
     if project.path is not None:
@@ -140,5 +105,32 @@ def command(
     return exit_code(result)
 
 
-def _text(payload: object) -> str:
-    return json.dumps(payload, indent=2, allow_nan=False) + "\n"
+def save_batch(
+    result: SuiteResult, output_root: Path, copy: Path, gate: Mapping[str, Any]
+) -> tuple[dict[str, Path], dict[str, Path]]:
+    """Write the run's folder, every episode's own result, the latest alias and the copy.
+
+    Returns:
+        Paths of ``batch.json`` and ``report.md`` in the run's folder and in ``latest``.
+    """
+    folder = new_run_folder(output_root)
+    names = artifact_names(episode.episode_id for episode in result.episodes)
+    paths = {i: str(folder / "episodes" / f"{name}.json") for i, name in names.items()}
+    save(
+        folder / "episodes",
+        {
+            f"{names[episode.episode_id]}.json": to_text(
+                evaluation_payload(result, episode, gate=gate)
+            )
+            for episode in result.episodes
+            if episode.failure is None
+        },
+    )
+    files = {
+        "batch.json": to_text(batch_payload(result, paths, gate=gate)),
+        "report.md": result_report(result),
+    }
+    saved = save(folder, files)
+    latest = save(output_root / "latest", files)
+    write_text(copy, files["batch.json"])
+    return saved, latest

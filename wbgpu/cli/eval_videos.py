@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -10,16 +9,17 @@ import click
 from wbgpu.cli.artifacts import check_folder, save
 from wbgpu.cli.contact_sheet import save_contact_sheet
 from wbgpu.cli.demo_suite import write_demo_pair
-from wbgpu.cli.evaluating import project_values, quick_imports
-from wbgpu.records.project_file import load_project_file
+from wbgpu.cli.evaluating import evaluating_options, exit_code, prepare, run_request
+from wbgpu.errors import VideoError
+from wbgpu.records.strict_json import to_text
 from wbgpu.records.worldbench import evaluation_payload
 from wbgpu.report.console import result_summary
 from wbgpu.report.markdown import result_report
 
 DEMO_NOTES = (
-    "Synthetic demonstration data.",
-    "Not a model-quality result.",
-    "Not a benchmark result.",
+    "Demonstration on drawn frames.",
+    "It says nothing about any model.",
+    "It is not a benchmark.",
 )
 
 
@@ -28,7 +28,7 @@ DEMO_NOTES = (
 @click.option(
     "--reference", type=click.Path(path_type=Path), help="Another name of --ground-truth."
 )
-@click.option("--prediction", type=click.Path(path_type=Path), help="Predicted or generated video.")
+@click.option("--prediction", type=click.Path(path_type=Path), help="Predicted video.")
 @click.option(
     "--output",
     "output_folder",
@@ -36,13 +36,6 @@ DEMO_NOTES = (
     default=Path("wbgpu-video-results"),
     show_default=True,
     help="Folder for result.json, summary.md and artifacts.",
-)
-@click.option(
-    "--skip-context",
-    default=0,
-    show_default=True,
-    type=int,
-    help="Leading context frames that are not scored.",
 )
 @click.option("--name", help="Display name.")
 @click.option(
@@ -54,55 +47,38 @@ DEMO_NOTES = (
 @click.option("--demo", is_flag=True, help="Make and score a small built-in pair.")
 @click.option(
     "--max-frame-mismatch-ratio",
-    default=0.25,
-    show_default=True,
     type=float,
-    help="Tolerated difference of the futures' lengths, as a share.",
+    help="Tolerated difference of the futures' lengths, as a share.  [default: 0.25]",
 )
 @click.option(
     "--max-frame-mismatch-frames",
-    default=8,
-    show_default=True,
     type=int,
-    help="Tolerated difference in frames, if that is more.",
+    help="Tolerated difference in frames, if that is more.  [default: 8]",
 )
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
-@click.option(
-    "--config",
-    "config_path",
-    type=click.Path(path_type=Path),
-    help="wbgpu.yml; looked for in the current folder.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and nothing else.")
-@click.argument("overrides", nargs=-1)
+@evaluating_options
 def command(
     ground_truth: Path | None,
     reference: Path | None,
     prediction: Path | None,
     output_folder: Path,
-    skip_context: int,
+    skip_context: int | None,
     name: str | None,
     save_comparison: bool,
     demo: bool,
-    max_frame_mismatch_ratio: float,
-    max_frame_mismatch_frames: int,
-    device: str,
+    max_frame_mismatch_ratio: float | None,
+    max_frame_mismatch_frames: int | None,
+    device: str | None,
     config_path: Path | None,
     as_json: bool,
     overrides: tuple[str, ...],
-) -> None:
+) -> int:
     r"""Score one saved predicted video; lengths, sizes and rates may differ within limits.
 
     \b
     Example:
       wbgpu eval-videos --ground-truth gt.mp4 --prediction pred.mp4 --output results/
     """
-    with quick_imports():
-        from wbgpu.evaluation.configuration import compose, request_from
-        from wbgpu.evaluation.run import run
-
     check_folder(output_folder, "--output")
-    project = load_project_file(config_path)
     if demo:
         if ground_truth or reference or prediction:
             raise click.UsageError("--demo makes its own videos; leave the others out.")
@@ -123,28 +99,27 @@ def command(
         "suite.max_frame_mismatch_frames": max_frame_mismatch_frames,
         "name": name,
         "device": device,
-        **project_values(project),
     }
-    request = request_from(
-        compose(overrides, values), project.path, notes=DEMO_NOTES if demo else ()
-    )
-    result = run(request)
-    payload = (
-        json.dumps(evaluation_payload(result, gate=project.gate), indent=2, allow_nan=False) + "\n"
-    )
+    notes = DEMO_NOTES if demo else ()
+    request, project = prepare(values, config_path, overrides, notes)
+    result = run_request(request, show_progress=False)
+    payload = to_text(evaluation_payload(result, gate=project.gate))
     saved = save(output_folder, {"result.json": payload, "summary.md": result_report(result)})
     lines = [f"Saved JSON: {saved['result.json']}", f"Saved Markdown: {saved['summary.md']}"]
     if save_comparison:
         alignment = result.episodes[0].alignment
         assert alignment is not None
-        sheet = save_contact_sheet(
-            alignment, request.decoder, output_folder / "artifacts" / "comparison.png"
-        )
-        lines.append(f"Saved comparison image: {sheet}")
+        path = output_folder / "artifacts" / "comparison.png"
+        try:
+            save_contact_sheet(alignment, request.decoder, path)
+            lines.append(f"Saved comparison image: {path}")
+        except VideoError as error:
+            lines.append(f"Comparison image skipped: {error}")
     if as_json:
         click.echo(payload, nl=False)
-        return
+        return exit_code(result)
     click.echo(result_summary(result))
     if project.path is not None:
         click.echo(f"Configuration: {project.path}")
     click.echo("\n".join(lines))
+    return exit_code(result)

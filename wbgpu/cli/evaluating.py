@@ -1,16 +1,81 @@
-"""What the evaluating commands share."""
+"""What the evaluating commands share: options, preparation, and what a result's exit code is."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from wbgpu.records.project_file import ProjectFile
+from wbgpu.records.project_file import ProjectFile, load_project_file
 from wbgpu.records.suite import SuiteResult
+
+if TYPE_CHECKING:
+    from wbgpu.evaluation.request import EvaluationRequest
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def evaluating_options(command: Command) -> Command:
+    """Add the options that every evaluating command has; flags that are not given are ``None``."""
+    for decorate in (
+        click.argument("overrides", nargs=-1),
+        click.option(
+            "--json", "as_json", is_flag=True, help="Print the result as JSON and nothing else."
+        ),
+        click.option(
+            "--config",
+            "config_path",
+            type=click.Path(path_type=Path),
+            help="wbgpu.yml; looked for in the current folder.",
+        ),
+        click.option("--device", help="auto, cpu, cuda or cuda:N.  [default: auto]"),
+        click.option(
+            "--skip-context",
+            type=int,
+            help="Leading context frames that are not scored.  [default: 0]",
+        ),
+    ):
+        command = decorate(command)
+    return command
+
+
+def prepare(
+    values: Mapping[str, Any],
+    config_path: Path | None,
+    overrides: Sequence[str],
+    notes: tuple[str, ...] = (),
+) -> tuple[EvaluationRequest, ProjectFile]:
+    """The checked request of a command, and the project file that it used.
+
+    Args:
+        values: configuration values of the flags by dotted key; ``None`` for flags not given.
+        config_path: ``--config``.
+        overrides: Hydra overrides.
+        notes: remarks that go into the result.
+    """
+    project = load_project_file(config_path)
+    with quick_imports():
+        from wbgpu.evaluation.configuration import compose, request_from
+
+    config = compose(
+        overrides,
+        {key: value for key, value in values.items() if value is not None},
+        defaults=project_values(project),
+    )
+    command_line = click.get_current_context().find_root().obj
+    return request_from(config, project.path, notes, command_line), project
+
+
+def run_request(request: EvaluationRequest, *, show_progress: bool) -> SuiteResult:
+    """Run what :func:`prepare` made."""
+    with quick_imports():
+        from wbgpu.evaluation.run import run
+
+    return run(request, show_progress=show_progress)
 
 
 @contextmanager
@@ -42,16 +107,27 @@ def project_values(project: ProjectFile) -> dict[str, Any]:
 
 
 def exit_code(result: SuiteResult) -> int:
-    """0, or 2 after saying on standard error that episodes are missing from the result."""
-    failed = result.failed_episodes
-    if not failed:
+    """0, or 2 after saying on standard error what is missing from the result."""
+    problems = [
+        f"{episode.episode_id}: {episode.failure.message}"
+        for episode in result.episodes
+        if episode.failure is not None
+    ]
+    num_failed = len(problems)
+    problems += [
+        f"{episode.episode_id}: {outcome.name}: {outcome.error_type}: {outcome.reason}"
+        for episode in result.episodes
+        for outcome in episode.metrics.values()
+        if outcome.status == "error"
+    ]
+    if not problems:
         return 0
-    for episode in failed:
-        assert episode.failure is not None
-        click.echo(f"Error: {episode.episode_id}: {episode.failure.message}", err=True)
+    for problem in problems:
+        click.echo(f"Error: {problem}", err=True)
     click.echo(
-        f"Error: {len(failed)} of {len(result.episodes)} episodes could not be scored; "
-        "the result records them and no gate passes it.",
+        f"Error: {num_failed} of {len(result.episodes)} episodes could not be scored, "
+        f"{len(problems) - num_failed} metric values are missing by error; the result records "
+        "them and no gate passes an episode that could not be scored.",
         err=True,
     )
     return 2

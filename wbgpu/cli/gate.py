@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from wbgpu.gating.thresholds import Thresholds
 from wbgpu.records.comparison import Comparison
 from wbgpu.records.profile import COMPOSITE_METRICS
 from wbgpu.records.project_file import load_project_file
+from wbgpu.records.strict_json import to_text
 from wbgpu.records.worldbench import gate_payload
 from wbgpu.report.console import verdict_summary
 from wbgpu.report.markdown import gate_report
@@ -42,12 +42,14 @@ from wbgpu.report.markdown import gate_report
     help="Allowed drop of the mean composite score.",
 )
 @click.option(
-    "--max-metric-drop", type=float, help="Allowed drop of any metric's mean. [default: 0]"
+    "--max-metric-drop",
+    type=float,
+    help="Allowed drop of any composite metric's mean. [default: 0]",
 )
 @click.option(
     "--max-horizon-drop",
     type=float,
-    help="Allowed drop of any metric's mean at any horizon. [default: 0]",
+    help="Allowed drop of any composite metric's mean at any horizon. [default: 0]",
 )
 @click.option(
     "--require-metric",
@@ -140,7 +142,7 @@ def command(
     comparison = sdk.compare(baseline, candidate, strict=thresholds.strict_config_match)
     _check_names(required_metrics, comparison)
     verdict = sdk.decide(comparison, thresholds)
-    payload = json.dumps(gate_payload(verdict), indent=2, allow_nan=False) + "\n"
+    payload = to_text(gate_payload(verdict))
     files = {"gate.json": payload, "gate.md": gate_report(verdict)}
     saved = save(new_run_folder(output_root), files)
     latest = save(output_root / "latest", files)

@@ -1,12 +1,15 @@
 """``wbgpu``: the command group and what its exit codes mean.
 
 0 done or PASS; 1 FAIL of a gate and nothing else; 2 wrong usage or bad input, also when some
-episodes could not be scored; 70 a fault in wbgpu itself; 130 interrupted.
+episodes could not be scored; 70 a fault in wbgpu itself; 130 interrupted; 141 the reader
+of the output has gone.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -54,8 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        outcome = group.main(arguments, prog_name="wbgpu", standalone_mode=False)
+        outcome = group.main(
+            given, prog_name="wbgpu", standalone_mode=False, obj=shlex.join(["wbgpu", *given])
+        )
     except click.ClickException as error:
         error.show()
         return 2
@@ -65,6 +71,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted.", err=True)
         return 130
+    except BrokenPipeError:
+        # The reader of a pipe has gone; what is still buffered must not fail once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 2
     except Exception:
         traceback.print_exc()
         click.echo("Error: this is a fault in wbgpu, not a verdict.", err=True)

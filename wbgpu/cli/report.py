@@ -9,8 +9,6 @@ import click
 
 from wbgpu import sdk
 from wbgpu.cli.artifacts import check_file
-from wbgpu.records.strict_json import write_text
-from wbgpu.report.markdown import result_report
 
 
 @click.command("report", short_help="A readable Markdown report of a result file.")
@@ -33,9 +31,7 @@ def command(result_json: Path, against: Path | None, output: Path | None, as_jso
     folder = result_json if result_json.is_dir() else result_json.parent
     path = output or folder / "report.md"
     check_file(path, "--output")
-    result = sdk.load_result(result_json)
-    baseline = None if against is None else sdk.load_result(against)
-    write_text(path, result_report(result, baseline))
+    sdk.write_report(result_json, path, against)
     if as_json:
         click.echo(json.dumps({"report": str(path)}))
     else:

@@ -9,25 +9,49 @@ from pathlib import Path
 _CHUNK_BYTES = 1 << 20
 
 
-def file_sha256(path: Path) -> str:
-    """Hex SHA-256 of a file's bytes."""
+class DatasetDigest:
+    """Digest over every episode id and its bytes, in id order; equal to worldbench's."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def begin(self, episode_id: str) -> None:
+        """Start the next episode; ids must rise."""
+        self._digest.update(episode_id.encode("utf-8"))
+
+    def add(self, chunk: bytes) -> None:
+        """Add bytes of the current episode's file."""
+        self._digest.update(chunk)
+
+    def identifier(self) -> str:
+        """``sha256:...``."""
+        return f"sha256:{self._digest.hexdigest()}"
+
+
+def file_sha256(
+    path: Path, episode_id: str | None = None, dataset: DatasetDigest | None = None
+) -> str:
+    """Hex SHA-256 of a file's bytes, which are read once.
+
+    Args:
+        path: the file.
+        episode_id: its episode; needed with ``dataset``.
+        dataset: a digest that the file is added to as well.
+    """
+    digest = hashlib.sha256()
     with path.open("rb") as handle:
-        digest = hashlib.sha256()
+        if dataset is not None:
+            dataset.begin(episode_id or "")
         while chunk := handle.read(_CHUNK_BYTES):
             digest.update(chunk)
+            if dataset is not None:
+                dataset.add(chunk)
     return digest.hexdigest()
 
 
 def dataset_identifier(files: Mapping[str, Path]) -> str:
-    """``sha256:...`` over every episode id and its bytes, in id order; equal to worldbench's.
-
-    Args:
-        files: ground-truth files by episode id.
-    """
-    digest = hashlib.sha256()
+    """``sha256:...`` of ground-truth files by episode id."""
+    dataset = DatasetDigest()
     for episode_id, path in sorted(files.items()):
-        digest.update(episode_id.encode("utf-8"))
-        with path.open("rb") as handle:
-            while chunk := handle.read(_CHUNK_BYTES):
-                digest.update(chunk)
-    return f"sha256:{digest.hexdigest()}"
+        file_sha256(path, episode_id, dataset)
+    return dataset.identifier()

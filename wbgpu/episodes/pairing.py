@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import NoReturn
 
 from wbgpu.errors import InputError, PairingError
 
@@ -43,7 +44,7 @@ def find_videos(root: Path, role: str) -> dict[str, Path]:
     if not root.is_dir():
         raise InputError(f"{role} root is not a directory: {root}")
     found: dict[str, Path] = {}
-    for folder, _, names in os.walk(root):
+    for folder, _, names in os.walk(root, onerror=_refuse):
         for name in names:
             path = Path(folder, name)
             if path.suffix.lower() in VIDEO_EXTENSIONS and path.is_file():
@@ -102,6 +103,11 @@ def pair_files(ground_truth: Path, prediction: Path) -> EpisodePair:
                 f"supported: {', '.join(VIDEO_EXTENSIONS)}"
             )
     return EpisodePair(ground_truth.name, ground_truth, prediction)
+
+
+def _refuse(error: OSError) -> NoReturn:
+    # os.walk passes over unreadable folders, and their episodes would be missing on both sides.
+    raise InputError(f"{error.filename}: the folder cannot be read ({error.strerror})")
 
 
 def _by_key(files: Mapping[str, Path], root: Path) -> dict[str, str]:

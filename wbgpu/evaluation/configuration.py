@@ -29,29 +29,66 @@ CONFIG_MODULE = "wbgpu.configs"
 def compose(
     overrides: Sequence[str] = (),
     values: Mapping[str, Any] | None = None,
-    config_name: str = "eval",
+    defaults: Mapping[str, Any] | None = None,
 ) -> DictConfig:
     """Compose wbgpu's configuration in process.
 
     Args:
         overrides: Hydra overrides, such as ``metrics=[psnr]``.
-        values: dotted keys set verbatim after the overrides, free of Hydra's grammar (paths with
-            spaces, commas and quotes).
+        values: dotted keys set verbatim, free of Hydra's grammar (paths with spaces, commas,
+            quotes, ``${``).
+        defaults: dotted keys set verbatim unless an override names them.
 
     Raises:
-        ConfigurationError: unknown key or option; the message names the nearest valid one.
+        ConfigurationError: unknown key or option (the message names the nearest valid one), or a
+            key both in ``overrides`` and in ``values``.
     """
     try:
-        config = copy.deepcopy(_composed(tuple(overrides), config_name))
+        config = copy.deepcopy(_composed(tuple(overrides)))
     except (HydraException, OmegaConfBaseException) as error:
         raise explain(error, overrides) from error
+    check_metric_names(config, overrides)
+    apply_defaults(config, defaults or {}, overrides)
     for key, value in (values or {}).items():
-        OmegaConf.update(config, key, value, force_add=False)
+        if _names(overrides, key):
+            raise ConfigurationError(
+                f"{key} is given twice: as an override and as {value!r} by a flag or argument; "
+                "keep one"
+            )
+        _set(config, key, value)
     return config
 
 
+def apply_defaults(
+    config: DictConfig, defaults: Mapping[str, Any], overrides: Sequence[str]
+) -> None:
+    """Set each dotted key unless an override names it or something above it."""
+    for key, value in defaults.items():
+        if not _names(overrides, key):
+            _set(config, key, value)
+
+
+def check_metric_names(config: DictConfig, overrides: Sequence[str]) -> None:
+    """Refuse two variants of one metric.
+
+    Raises:
+        ConfigurationError: fewer metrics than options were chosen.
+    """
+    for override in overrides:
+        key, _, chosen = override.partition("=")
+        options = [name for name in re.split(r"[\[\],\s]+", chosen) if name]
+        if key == "metrics" and len(options) != len(config.get("metrics") or {}):
+            raise ConfigurationError(
+                f"metrics: {', '.join(options)} define {len(config.get('metrics') or {})} "
+                "metric(s); two of them are variants of one metric, choose one"
+            )
+
+
 def request_from(
-    config: DictConfig, configuration_file: Path | None = None, notes: tuple[str, ...] = ()
+    config: DictConfig,
+    configuration_file: Path | None = None,
+    notes: tuple[str, ...] = (),
+    command_line: str | None = None,
 ) -> EvaluationRequest:
     """Check a composed configuration and build the objects it names.
 
@@ -59,6 +96,7 @@ def request_from(
         config: as composed.
         configuration_file: the project file whose values are in it.
         notes: remarks that go into the result.
+        command_line: the command that is running, kept with the result.
 
     Raises:
         ConfigurationError: a value is missing or wrong; the message names the key.
@@ -70,9 +108,10 @@ def request_from(
     assert isinstance(plain, dict)
     configuration = {str(key): value for key, value in plain.items() if key != "hydra"}
     suite, loader = config.suite, config.loader
-    if config.trainer.devices != 1:
+    if config.trainer != {"devices": 1}:
         raise ConfigurationError(
-            f"trainer.devices: this version evaluates on one device, got {config.trainer.devices}"
+            "trainer: this version evaluates on one device, so only devices=1 is known, got "
+            f"{dict(config.trainer)}"
         )
     try:
         decoder = instantiate(config.decoder)
@@ -92,15 +131,16 @@ def request_from(
             _of_type(suite, "max_frame_mismatch_ratio", (int, float), "suite")
         ),
         max_mismatch_frames=_of_type(suite, "max_frame_mismatch_frames", int, "suite"),
-        profile=Profile({str(k): MetricSetting(**v) for k, v in config.composite.items()}),
+        profile=_profile(config.composite),
         name=None if config.name is None else str(config.name),
         device=str(config.device),
         statistics_path=str(config.statistics),
-        window_frames=loader.window_frames,
-        num_workers=loader.num_workers,
+        window_frames=_optional_int(loader, "window_frames"),
+        num_workers=_optional_int(loader, "num_workers"),
         configuration=configuration,
         configuration_file=configuration_file,
         notes=notes,
+        command_line=command_line,
     )
 
 
@@ -114,7 +154,7 @@ def explain(error: Exception, overrides: Sequence[str] = ()) -> ConfigurationErr
             "quote values with special characters: key='\\'a b=c\\''"
         )
     if match := re.search(r"Could not override '([^']+)'", text):
-        return _unknown(match[1], "configuration key", _keys(_composed((), "eval")))
+        return _unknown(match[1], "configuration key", _keys(_composed(())))
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, option = str(error.missing_cfg_file).rpartition("/")
         # Hydra lists the options of a group itself, but not where a list was chosen from.
@@ -123,10 +163,36 @@ def explain(error: Exception, overrides: Sequence[str] = ()) -> ConfigurationErr
 
 
 @functools.lru_cache(maxsize=16)
-def _composed(overrides: tuple[str, ...], config_name: str) -> DictConfig:
+def _composed(overrides: tuple[str, ...]) -> DictConfig:
     # A callback or sweep composes the same configuration again and again, at 80 ms each.
     with _own_hydra():
-        return hydra_compose(config_name, overrides=list(overrides))
+        return hydra_compose("eval", overrides=list(overrides))
+
+
+def _names(overrides: Sequence[str], key: str) -> bool:
+    named = [override.partition("=")[0].lstrip("+~") for override in overrides]
+    return any(key == name or key.startswith(f"{name}.") for name in named)
+
+
+def _set(config: DictConfig, key: str, value: Any) -> None:
+    if isinstance(value, str):
+        value = value.replace("${", "\\${")
+    OmegaConf.update(config, key, value, force_add=False)
+
+
+def _profile(composite: DictConfig) -> Profile:
+    settings = {}
+    for name, entry in ((str(name), entry) for name, entry in composite.items()):
+        if not isinstance(entry, DictConfig):
+            raise ConfigurationError(
+                f"composite.{name}: expected enabled, required and weight, got {entry!r}"
+            )
+        settings[name] = MetricSetting(**{str(key): value for key, value in entry.items()})
+    return Profile(settings)
+
+
+def _optional_int(node: DictConfig, key: str) -> int | None:
+    return None if node[key] is None else int(_of_type(node, key, int, "loader"))
 
 
 def _unknown(name: str, kind: str, known: Iterable[str]) -> ConfigurationError:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shlex
-import sys
 from importlib.metadata import PackageNotFoundError, version
 
 import torch
@@ -20,6 +18,7 @@ _PACKAGES = (
     "numpy",
     "decord2",
     "av",
+    "pillow",
 )
 
 
@@ -45,11 +44,3 @@ def device_name(device: torch.device) -> str:
     if device.type != "cuda":
         return device.type
     return f"{device} ({torch.cuda.get_device_name(device)})"
-
-
-def command_line() -> str | None:
-    """The wbgpu command that is running, or ``None`` inside somebody else's program."""
-    name = sys.argv[0].rpartition("/")[2] if sys.argv else ""
-    if not name.startswith("wbgpu"):
-        return None
-    return shlex.join([name, *sys.argv[1:]])

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from wbgpu.aggregate.composite import episode_composite, prefix_composites
 from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.errors import WbgpuError
-from wbgpu.evaluation.request import NEEDS_SIGNALS
 from wbgpu.metrics import HorizonMetric
-from wbgpu.records.metric import SCORE_UNIT, MetricInfo, MetricOutcome
-from wbgpu.records.profile import Profile
+from wbgpu.records.metric import MetricInfo, MetricOutcome
+from wbgpu.records.profile import REASONS_WITHOUT_SIGNALS, Profile, worldbench_metric_info
 from wbgpu.records.suite import EpisodeFailure, EpisodeResult
 from wbgpu.records.video import Alignment
 from wbgpu.statistics import FrameStatistics
@@ -32,13 +31,13 @@ def scored_episode(
         metrics: by name.
         profile: of the composite.
     """
-    outcomes = {name: metric.outcome(statistics) for name, metric in metrics.items()}
+    outcomes = {name: _outcome(metric, statistics) for name, metric in metrics.items()}
     for info in unsupported_infos(profile).values():
         outcomes[info.name] = MetricOutcome(
             name=info.name,
             metric_id=info.metric_id,
             status="unsupported",
-            reason=NEEDS_SIGNALS[info.name],
+            reason=REASONS_WITHOUT_SIGNALS[info.name],
         )
     weights = profile.configured_weights
     return EpisodeResult(
@@ -52,6 +51,20 @@ def scored_episode(
         alignment=alignment,
         warnings=alignment.warnings,
     )
+
+
+def _outcome(metric: HorizonMetric, statistics: FrameStatistics) -> MetricOutcome:
+    """A metric that raises costs this one value and not the run."""
+    try:
+        return metric.outcome(statistics)
+    except Exception as error:
+        return MetricOutcome(
+            name=metric.name,
+            metric_id=metric.metric_id,
+            status="error",
+            reason=str(error) or repr(error),
+            error_type=type(error).__name__,
+        )
 
 
 def failed_episode(pair: EpisodePair, error: WbgpuError) -> EpisodeResult:
@@ -69,7 +82,7 @@ def failed_episode(pair: EpisodePair, error: WbgpuError) -> EpisodeResult:
 def unsupported_infos(profile: Profile) -> dict[str, MetricInfo]:
     """Enabled composite metrics that plain videos cannot support."""
     return {
-        name: MetricInfo(name, f"{name}/worldbench-1.0", SCORE_UNIT, higher_is_better=True)
+        name: worldbench_metric_info(name)
         for name in profile.enabled_metrics
-        if name in NEEDS_SIGNALS
+        if name in REASONS_WITHOUT_SIGNALS
     }

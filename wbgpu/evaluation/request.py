@@ -12,7 +12,7 @@ import torch
 from wbgpu.episodes.pairing import EpisodePair, pair_episodes, pair_files
 from wbgpu.errors import ConfigurationError, InputError
 from wbgpu.metrics import HorizonMetric
-from wbgpu.records.profile import COMPOSITE_METRICS, MetricSetting, Profile
+from wbgpu.records.profile import REASONS_WITHOUT_SIGNALS, MetricSetting, Profile
 from wbgpu.records.video import AlignmentPolicy
 from wbgpu.video.decoder import Decoder
 
@@ -32,11 +32,12 @@ class EvaluationRequest:
         name: checkpoint name; ``None`` takes the predictions folder's name.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         statistics_path: ``auto``, ``reference`` or ``cpu``.
-        window_frames: frames scored at once; ``None`` for 16 MiB a video.
+        window_frames: frames scored at once; ``None`` for 8 MiB a video.
         num_workers: decoding threads; ``None`` for as many as cores, at most 4.
         configuration: the resolved configuration, kept with the result.
         configuration_file: the project file that was read, or ``None``.
         notes: remarks that go into the result.
+        command_line: the command that is running, or ``None``.
 
     Raises:
         ConfigurationError: a value is out of range; the message names the key.
@@ -59,6 +60,7 @@ class EvaluationRequest:
     configuration: Mapping[str, Any] = field(default_factory=dict)
     configuration_file: Path | None = None
     notes: tuple[str, ...] = ()
+    command_line: str | None = None
 
     def __post_init__(self) -> None:
         if self.num_context < 0:
@@ -94,7 +96,8 @@ class EvaluationRequest:
         return Profile(
             {
                 name: MetricSetting(
-                    enabled=setting.enabled and (name in self.metrics or name in NEEDS_SIGNALS),
+                    enabled=setting.enabled
+                    and (name in self.metrics or name in REASONS_WITHOUT_SIGNALS),
                     required=setting.required,
                     weight=setting.weight,
                 )
@@ -116,16 +119,6 @@ class EvaluationRequest:
         if self.ground_truth.is_file():
             return (pair_files(self.ground_truth, self.predictions),)
         return pair_episodes(self.ground_truth, self.predictions)
-
-
-NEEDS_SIGNALS: Mapping[str, str] = {
-    "action_consistency": "No actions aligned to predicted frames.",
-    "object_permanence": "Reliable object tracking is unavailable for this rollout.",
-    "contact_realism": "Reliable robot and object tracking are unavailable for this rollout.",
-}
-"""Composite metrics that plain videos cannot support, with worldbench's reasons."""
-
-assert set(NEEDS_SIGNALS) < set(COMPOSITE_METRICS)
 
 
 def resolve_device(device: str) -> torch.device:

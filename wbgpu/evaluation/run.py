@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import signal
+import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,10 +15,10 @@ import torch
 from lightning.pytorch import Trainer
 
 from wbgpu.aggregate.summary import summarize
-from wbgpu.episodes.digests import dataset_identifier, file_sha256
+from wbgpu.episodes.digests import DatasetDigest, file_sha256
 from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.errors import NothingScoredError
-from wbgpu.evaluation.environment import command_line, device_name, environment
+from wbgpu.evaluation.environment import device_name, environment
 from wbgpu.evaluation.episode import failed_episode, scored_episode, unsupported_infos
 from wbgpu.evaluation.module import EvaluationModule
 from wbgpu.evaluation.progress import EvaluationProgress
@@ -45,9 +47,14 @@ def run(request: EvaluationRequest, *, show_progress: bool = False) -> SuiteResu
     """
     device = resolve_device(request.device)
     pairs = request.pairs()
+    stop = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        digests = pool.submit(_digests, pairs)
-        module = _measure(request, pairs, device, show_progress)
+        digests = pool.submit(_digests, pairs, stop)
+        try:
+            module = _measure(request, pairs, device, show_progress)
+        except BaseException:
+            stop.set()
+            raise
         identifier, input_sha256 = digests.result()
 
     profile = request.measured_profile
@@ -61,7 +68,7 @@ def run(request: EvaluationRequest, *, show_progress: bool = False) -> SuiteResu
         checkpoint_name=request.checkpoint_name,
         ground_truth_root=str(request.ground_truth),
         predictions_root=str(request.predictions),
-        skip_context=request.num_context,
+        num_context=request.num_context,
         dataset_identifier=identifier,
         enabled_metrics=profile.enabled_metrics,
         required_metrics=profile.required_metrics,
@@ -94,7 +101,7 @@ def run(request: EvaluationRequest, *, show_progress: bool = False) -> SuiteResu
             configuration_file=(
                 None if request.configuration_file is None else str(request.configuration_file)
             ),
-            command=command_line(),
+            command=request.command_line,
         ),
         notes=request.notes,
     )
@@ -108,7 +115,7 @@ def _measure(
 ) -> EvaluationModule:
     loader = WindowLoader(
         [
-            EpisodeSource(index, pair.episode_id, pair.ground_truth, pair.prediction)
+            EpisodeSource(index, pair.ground_truth, pair.prediction)
             for index, pair in enumerate(pairs)
         ],
         decoder=request.decoder,
@@ -133,7 +140,8 @@ def _measure(
             use_distributed_sampler=False,
             callbacks=[EvaluationProgress(len(pairs))] if show_progress else [],
         )
-        trainer.test(module, dataloaders=loader, verbose=False)
+        with _keyboard_interrupt(trainer):
+            trainer.test(module, dataloaders=loader, verbose=False)
     return module
 
 
@@ -161,20 +169,38 @@ def _episodes(
     return tuple(episodes)
 
 
-def _digests(pairs: Sequence[EpisodePair]) -> tuple[str | None, Mapping[str, str]]:
+def _digests(
+    pairs: Sequence[EpisodePair], stop: threading.Event
+) -> tuple[str | None, Mapping[str, str]]:
     """Dataset identifier and digest by file; unreadable files have none (decoding reports them)."""
+    dataset: DatasetDigest | None = DatasetDigest()
     digests = {}
     for pair in pairs:
         for role, path in (("ground_truth", pair.ground_truth), ("prediction", pair.prediction)):
+            if stop.is_set():
+                return None, {}
             try:
-                digests[f"{role}/{pair.episode_id}"] = file_sha256(path)
+                include = dataset if role == "ground_truth" else None
+                digests[f"{role}/{pair.episode_id}"] = file_sha256(path, pair.episode_id, include)
             except OSError:
-                continue
+                dataset = None if role == "ground_truth" else dataset
+    return None if dataset is None else dataset.identifier(), digests
+
+
+@contextmanager
+def _keyboard_interrupt(trainer: Trainer) -> Iterator[None]:
+    """Lightning answers Ctrl-C with ``sys.exit(1)`` and leaves SIGINT ignored; undo both."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT)
     try:
-        identifier = dataset_identifier({pair.episode_id: pair.ground_truth for pair in pairs})
-    except OSError:
-        identifier = None
-    return identifier, digests
+        yield
+    except SystemExit:
+        if trainer.interrupted:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        if in_main_thread:
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from wbgpu.errors import ConfigurationError
 from wbgpu.gating.rules import OWN_RULES, WORLDBENCH_RULES, confidence_lower_bound
 from wbgpu.gating.thresholds import Thresholds
 from wbgpu.records.comparison import SMALL_SAMPLE, Comparison, Interval, Verdict
+from wbgpu.records.worldbench.gate_wording import configuration_warning
 
 POLICY = "worldbench"
 """Name of this policy in verdicts."""
@@ -36,7 +37,7 @@ def decide(
     ]
     warnings = list(comparison.warnings)
     if not thresholds.strict_config_match:
-        warnings.extend(f"Configuration warning: {text}." for text in comparison.mismatches)
+        warnings.extend(map(configuration_warning, comparison.mismatches))
     if interval is not None and interval.num_episodes < SMALL_SAMPLE:
         warnings.append(
             f"Bootstrap interval uses a small episode count ({interval.num_episodes}); "

@@ -75,7 +75,7 @@ def overall_drop(comparison: Comparison, thresholds: Thresholds) -> list[Failure
 
 
 def metric_drop(comparison: Comparison, thresholds: Thresholds) -> list[Failure]:
-    """A metric's mean dropped."""
+    """The mean of a metric of the composite dropped."""
     allowed = thresholds.max_metric_drop
     return [
         Failure("metric", {"metric": item.metric, **_change(item), "allowed_drop": allowed})
@@ -85,7 +85,7 @@ def metric_drop(comparison: Comparison, thresholds: Thresholds) -> list[Failure]
 
 
 def horizon_drop(comparison: Comparison, thresholds: Thresholds) -> list[Failure]:
-    """A metric's mean dropped at some horizon."""
+    """The mean of a metric of the composite dropped at some horizon."""
     allowed = thresholds.max_horizon_drop
     return [
         Failure(

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from wbgpu.errors import ConfigurationError
+from wbgpu.records.comparison import GATE_DEFAULTS
 
 _MAXIMA: Mapping[str, float] = {
     "min_metric_coverage": 1.0,
@@ -24,8 +25,8 @@ class Thresholds:
 
     Attributes:
         max_overall_drop: allowed drop of the mean composite.
-        max_metric_drop: allowed drop of any metric's mean.
-        max_horizon_drop: allowed drop of any metric's mean at any horizon (prefix view).
+        max_metric_drop: allowed drop of any composite metric's mean.
+        max_horizon_drop: allowed drop of any composite metric's mean at any horizon (prefix view).
         required_metrics: must be available in the candidate, besides those that the two results
             require themselves.
         min_metric_count: least number of available metrics of the composite.
@@ -44,15 +45,15 @@ class Thresholds:
     """
 
     max_overall_drop: float = 0.0
-    max_metric_drop: float = 0.0
-    max_horizon_drop: float = 0.0
+    max_metric_drop: float = GATE_DEFAULTS["max_metric_drop"]
+    max_horizon_drop: float = GATE_DEFAULTS["max_horizon_drop"]
     required_metrics: tuple[str, ...] = ()
-    min_metric_count: int = 1
-    min_metric_coverage: float = 0.0
-    min_configured_weight_coverage: float = 0.0
-    strict_config_match: bool = True
-    max_episode_regressions: int | None = None
-    min_composite_improvement: float | None = 0.0
+    min_metric_count: int = GATE_DEFAULTS["min_metric_count"]
+    min_metric_coverage: float = GATE_DEFAULTS["min_metric_coverage"]
+    min_configured_weight_coverage: float = GATE_DEFAULTS["min_configured_weight_coverage"]
+    strict_config_match: bool = GATE_DEFAULTS["strict_config_match"]
+    max_episode_regressions: int | None = GATE_DEFAULTS["max_episode_regressions"]
+    min_composite_improvement: float | None = GATE_DEFAULTS["min_composite_improvement"]
     bootstrap_samples: int = 0
     bootstrap_seed: int = 42
     confidence_level: float = 0.95

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from wbgpu.metrics.horizon_metric import HorizonMetric
+from wbgpu.metrics.horizon_metric import HorizonMetric, state_key
 from wbgpu.statistics import GROUPS, FrameBatch, FrameStatistics, frame_statistics
 
 
@@ -38,7 +38,8 @@ class _Videos:
         )
 
     def update(self, metric: HorizonMetric) -> None:
-        metric.update(self.prediction, self.target, valid=self.valid, context=self.context)
+        cut = self.first_steps(metric.num_horizons)
+        metric.update(cut.prediction, cut.target, valid=cut.valid, context=cut.context)
 
 
 def check_metric(metric: HorizonMetric, device: torch.device | str = "cpu") -> None:
@@ -66,6 +67,7 @@ def check_metric(metric: HorizonMetric, device: torch.device | str = "cpu") -> N
         _check_horizons,
         _check_accumulation,
         _check_merging,
+        _check_shared_statistics,
         _check_inference_mode,
         _check_moves,
         _check_errors,
@@ -110,6 +112,11 @@ def _check_identity(fresh: Callable[[], HorizonMetric], videos: _Videos) -> None
     _expect(bool(kind.__doc__) and kind.__doc__ != HorizonMetric.__doc__, "a docstring of its own")
     groups = metric.statistics
     _expect(bool(groups) and groups <= GROUPS, f"statistics: among {sorted(GROUPS)}, got {groups}")
+    _expect(
+        any(name.startswith(state_key(metric.metric_id)) for name in metric.metric_state),
+        "a state named after metric_id, or MetricCollection may take another metric for this one "
+        f"(set metric_id before super().__init__()), got {[*metric.metric_state]}",
+    )
 
 
 def _check_values(fresh: Callable[[], HorizonMetric], videos: _Videos) -> None:
@@ -162,11 +169,11 @@ def _check_accumulation(fresh: Callable[[], HorizonMetric], videos: _Videos) -> 
         for horizon in range(min(metric.num_horizons, videos.valid.shape[1])):
             column = getattr(values, view)[:, horizon].tolist()
             defined = [value for value in column if not math.isnan(value)]
-            count = int(result[f"{view}_count"][horizon])
+            count = int(result[f"{view}_count"].reshape(-1)[horizon])
             where = f"{view} at horizon {horizon + 1}"
             _expect(count == len(defined), f"{where}: count {len(defined)}, got {count}")
             mean = math.fsum(defined) / len(defined) if defined else math.nan
-            got = float(result[view][horizon])
+            got = float(result[view].reshape(-1)[horizon])
             agrees = math.isclose(mean, got, rel_tol=1e-12, abs_tol=1e-12)
             _expect(agrees or (not defined and math.isnan(got)), f"{where}: {mean}, got {got}")
 
@@ -176,10 +183,23 @@ def _check_merging(fresh: Callable[[], HorizonMetric], videos: _Videos) -> None:
     videos.update(one)
     videos[:1].update(first)
     videos[1:].update(second)
-    for state in ("prefix_sum", "prefix_count", "step_sum", "step_count"):
-        merged = getattr(first, state) + getattr(second, state)
-        agrees = torch.allclose(merged.double(), getattr(one, state).double(), rtol=1e-12)
-        _expect(agrees, f"{state}: the states of two processes add up to that of one")
+    for name, state in _states(one).items():
+        merged = _states(first)[name] + _states(second)[name]
+        agrees = torch.allclose(merged.double(), state.double(), rtol=1e-12)
+        _expect(agrees, f"{name}: the states of two processes add up to that of one")
+
+
+def _check_shared_statistics(fresh: Callable[[], HorizonMetric], videos: _Videos) -> None:
+    metric, plain = fresh(), fresh()
+    for part in (videos[:1], videos[1:]):
+        part = part.first_steps(metric.num_horizons)
+        part.update(plain)
+        batch = FrameBatch.from_videos(part.prediction, part.target, part.context)
+        everything = frame_statistics(batch, GROUPS, metric.statistics_path)
+        metric.update_statistics(everything.reshape(*part.valid.shape), part.valid)
+        # Between updates, because a result kept from the first must not be given out again.
+        expected = plain.compute()
+        _expect_results(metric.compute(), expected, "update_statistics: the result of update")
 
 
 def _check_inference_mode(fresh: Callable[[], HorizonMetric], videos: _Videos) -> None:
@@ -205,7 +225,8 @@ def _check_moves(fresh: Callable[[], HorizonMetric], videos: _Videos) -> None:
     parent = torch.nn.ModuleDict({"metric": metric}).half().bfloat16()
     metric.set_dtype(torch.float16)
     parent.to(videos.target.device)
-    _expect(metric.prefix_sum.dtype == torch.float64, "sums stay float64 in a half-precision model")
+    dtypes = {state.dtype for state in _states(metric).values()}
+    _expect(dtypes == {torch.float64, torch.int64}, f"float64 in a half-precision model: {dtypes}")
     with torch.autocast(videos.target.device.type, dtype=torch.bfloat16):
         videos.update(restored)
     _expect_results(
@@ -217,18 +238,25 @@ def _check_moves(fresh: Callable[[], HorizonMetric], videos: _Videos) -> None:
 
 def _check_errors(fresh: Callable[[], HorizonMetric], videos: _Videos) -> None:
     metric = fresh()
+    longer = videos.target[:1, :1].expand(-1, metric.num_horizons + 1, -1, -1, -1)
+    _expect_raises(
+        ValueError, lambda: metric.update(longer, longer), "more than num_horizons steps"
+    )
+    videos = videos.first_steps(metric.num_horizons)
     as_floats = videos.prediction.float() / 255
     _expect_raises(TypeError, lambda: metric.update(as_floats, videos.target), "float frames")
     cropped = videos.prediction[..., :-1]
     _expect_raises(ValueError, lambda: metric.update(cropped, videos.target), "other sizes")
-    holes = videos.valid.clone()
-    holes[:, 1], holes[:, 2] = False, True
-    _expect_raises(
-        ValueError,
-        lambda: metric.update(videos.prediction, videos.target, valid=holes),
-        "a valid mask with holes",
-    )
-    _expect(not bool(metric.prefix_count.any()), "a refused update leaves the state unchanged")
+    if metric.num_horizons > 1:
+        holes = torch.ones_like(videos.valid)
+        holes[:, 0] = False
+        _expect_raises(
+            ValueError,
+            lambda: metric.update(videos.prediction, videos.target, valid=holes),
+            "a valid mask with holes",
+        )
+    is_changed = any(bool(state.any()) for state in _states(metric).values())
+    _expect(not is_changed, "a refused update leaves the state unchanged")
 
 
 def _check_outcome(fresh: Callable[[], HorizonMetric], videos: _Videos) -> None:
@@ -245,9 +273,19 @@ def _check_outcome(fresh: Callable[[], HorizonMetric], videos: _Videos) -> None:
         expected = tuple(None if math.isnan(value) else value for value in values)
         _expect(outcome.prefix == expected, f"outcome.prefix: {expected}, got {outcome.prefix}")
         _expect(outcome.value == expected[-1], "outcome.value: that of the last prefix")
-        _expect((outcome.prefix_reason is None) == (None not in expected), "outcome.prefix_reason")
+        reasons = tuple(outcome.prefix_reason_at(t + 1) for t in range(len(expected)))
+        _expect(
+            all((r is None) == (v is not None) for r, v in zip(reasons, expected, strict=True)),
+            "outcome.prefix_reasons: one where there is no value, and only there",
+        )
         lengths = {len(column) for column in outcome.prefix_details.values()}
         _expect(lengths <= {len(expected)}, "outcome.prefix_details: one entry per prefix")
+
+
+def _states(metric: HorizonMetric) -> dict[str, Tensor]:
+    states = {k: v for k, v in metric.metric_state.items() if isinstance(v, Tensor)}
+    _expect(len(states) == len(metric.metric_state), "states that are tensors")
+    return states
 
 
 def _expect(condition: bool, contract: str) -> None:

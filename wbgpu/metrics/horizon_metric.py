@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, ClassVar
 
 import torch
@@ -22,6 +23,20 @@ class HorizonMetric(Metric):
     Everything else follows: accumulation over batches and processes (float64 sums and int64 counts
     that add), ragged episodes, and the record of a single episode.
 
+    Several metrics share one pass over the frames like this::
+
+        metrics = [Mse(), SkillPersistence(), VisualSimilarity()]
+        groups = frozenset().union(*(metric.statistics for metric in metrics))
+        frames = FrameBatch.from_videos(prediction, target, context)
+        statistics = frame_statistics(frames, groups).reshape(*target.shape[:2])
+        for metric in metrics:
+            metric.update_statistics(statistics)
+
+    The states are named after ``metric_id``, because torchmetrics' ``MetricCollection`` takes
+    metrics for one and the same when names and first values of their states agree, as those of
+    perfect predictions do. A subclass that chooses its id in ``__init__`` therefore does so before
+    ``super().__init__()``.
+
     Class attributes:
         name: the key in results and configs.
         metric_id: name, definition and version; values under different ids are never compared.
@@ -31,7 +46,7 @@ class HorizonMetric(Metric):
         undefined_reason: why a horizon, or a whole episode, has no value.
 
     Args:
-        num_horizons: horizons kept by `update`; longer episodes are cut there.
+        num_horizons: the most steps that an episode given to `update` may have.
         statistics_path: implementation of the statistics; see `wbgpu.statistics.resolve_path`.
     """
 
@@ -45,11 +60,6 @@ class HorizonMetric(Metric):
     full_state_update = False
     higher_is_better: bool
 
-    prefix_sum: Tensor
-    prefix_count: Tensor
-    step_sum: Tensor
-    step_count: Tensor
-
     def __init__(
         self, num_horizons: int = 16, statistics_path: str = "auto", **torchmetrics_arguments: Any
     ) -> None:
@@ -58,10 +68,11 @@ class HorizonMetric(Metric):
             raise ConfigurationError(f"num_horizons: expected at least 1, got {num_horizons}")
         self.num_horizons = num_horizons
         self.statistics_path = statistics_path
-        for view in ("prefix", "step"):
-            zeros = torch.zeros(num_horizons, dtype=torch.float64)
-            self.add_state(f"{view}_sum", zeros, dist_reduce_fx="sum")
-            self.add_state(f"{view}_count", zeros.long(), dist_reduce_fx="sum")
+        key = state_key(self.metric_id)
+        self._sum_name, self._count_name = f"{key}_sum", f"{key}_count"
+        zeros = torch.zeros((2, num_horizons), dtype=torch.float64)  # prefix and step
+        self.add_state(self._sum_name, zeros, dist_reduce_fx="sum")
+        self.add_state(self._count_name, zeros.long(), dist_reduce_fx="sum")
 
     def episode_values(self, statistics: FrameStatistics) -> HorizonValues:
         """Values of ``statistics [B, T]``; entry t may depend on steps 1..t only."""
@@ -103,19 +114,31 @@ class HorizonMetric(Metric):
 
         Raises:
             TypeError: frames that are not uint8.
-            ValueError: shapes or devices that do not fit together.
+            ValueError: shapes or devices that do not fit together, or more than ``num_horizons``
+                steps.
         """
         batch = FrameBatch.from_videos(prediction, target, context)
         shape = target.shape[:2]
+        # Before the statistics, which take time.
+        self._check_num_steps(shape)
         if valid is not None:
             check_valid(valid, shape)
         statistics = frame_statistics(batch, self.statistics, self.statistics_path)
-        values = self.horizon_values(statistics.reshape(*shape), valid)
-        # New tensors, never in place: one made under inference_mode cannot be updated outside it.
-        self.prefix_sum, self.prefix_count = self._add(
-            self.prefix_sum, self.prefix_count, values.prefix
-        )
-        self.step_sum, self.step_count = self._add(self.step_sum, self.step_count, values.step)
+        self._add_episodes(statistics.reshape(*shape), valid)
+
+    def update_statistics(self, statistics: FrameStatistics, valid: Tensor | None = None) -> None:
+        """Add a batch of episodes by their statistics, which many metrics can share.
+
+        Args:
+            statistics: ``[B, T]``, with at least this metric's groups.
+            valid: bool ``[B, T]``, steps that exist; all by default.
+
+        Raises:
+            ValueError: statistics that are not ``[B, T]`` or lack a group, a ``valid`` that does
+                not fit, or more than ``num_horizons`` steps.
+        """
+        # As torchmetrics does around `update`: forget the cached result, count the update.
+        self._wrap_update(self._add_episodes)(statistics, valid)
 
     def compute(self) -> dict[str, Tensor]:
         """Means over episodes.
@@ -125,11 +148,13 @@ class HorizonMetric(Metric):
             ``prefix_count``, ``step_count``: int64 ``[num_horizons]``, episodes that have a value.
             With ``num_horizons=1`` torchmetrics makes 0-d tensors of them.
         """
+        total, count = self._totals()
+        mean = total / count
         return {
-            "prefix": self.prefix_sum / self.prefix_count,
-            "step": self.step_sum / self.step_count,
-            "prefix_count": self.prefix_count,
-            "step_count": self.step_count,
+            "prefix": mean[0],
+            "step": mean[1],
+            "prefix_count": count[0],
+            "step_count": count[1],
         }
 
     @property
@@ -157,7 +182,11 @@ class HorizonMetric(Metric):
             "available",
             value=prefix[-1],
             prefix=prefix,
-            prefix_reason=self.undefined_reason if None in prefix else None,
+            prefix_reasons=(
+                tuple(self.undefined_reason if value is None else None for value in prefix)
+                if None in prefix
+                else ()
+            ),
             step=step if any(value is not None for value in step) else (),
             prefix_details={name: _row(column) for name, column in values.details.items()},
         )
@@ -172,13 +201,44 @@ class HorizonMetric(Metric):
         del dst_type
         return self
 
-    def _add(self, total: Tensor, count: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        values = values[:, : self.num_horizons]
-        padding = (0, self.num_horizons - values.shape[1])
-        defined = ~values.isnan()
-        sums = torch.where(defined, values, torch.zeros_like(values)).sum(dim=0)
+    def _check_num_steps(self, shape: torch.Size) -> None:
+        if len(shape) != 2:
+            raise ValueError(
+                f"statistics {tuple(shape)}: expected [B, T]; statistics of B videos of T steps "
+                "become that by statistics.reshape(B, T)"
+            )
+        if shape[1] > self.num_horizons:
+            raise ValueError(
+                f"num_horizons of {self.name} is {self.num_horizons}, but the episodes have "
+                f"{shape[1]} steps; make the metric with num_horizons={shape[1]}, or give fewer "
+                "steps"
+            )
+
+    def _add_episodes(self, statistics: FrameStatistics, valid: Tensor | None) -> None:
+        self._check_num_steps(statistics.shape)
+        values = self.horizon_values(statistics, valid)
+        views = torch.stack([values.prefix, values.step])
+        defined = ~views.isnan()
+        sums = torch.where(defined, views, torch.zeros_like(views)).sum(dim=1)
+        self._add_totals(sums, defined.sum(dim=1))
+
+    def _add_totals(self, sums: Tensor, counts: Tensor) -> None:
+        """Add ``[2, T]`` to the state."""
+        total, count = self._totals()
+        padding = (0, self.num_horizons - sums.shape[1])
         pad = torch.nn.functional.pad
-        return total + pad(sums, padding), count + pad(defined.sum(dim=0), padding)
+        # New tensors, never in place: one made under inference_mode cannot be updated outside it.
+        setattr(self, self._sum_name, total + pad(sums, padding))
+        setattr(self, self._count_name, count + pad(counts, padding))
+
+    def _totals(self) -> tuple[Tensor, Tensor]:
+        """Sums and counts, ``[2, num_horizons]``: of prefixes and of steps."""
+        return getattr(self, self._sum_name), getattr(self, self._count_name)
+
+
+def state_key(metric_id: str) -> str:
+    """The part of a state's name that says which metric it belongs to."""
+    return re.sub(r"\W", "_", metric_id)
 
 
 def _row(column: Tensor) -> tuple[Any, ...]:

@@ -46,7 +46,7 @@ class TemporalFidelity(HorizonMetric):
     unit = "intensity"
     higher_is_better = False
     statistics = frozenset({"frame_delta"})
-    undefined_reason = "Temporal fidelity requires at least one future-frame transition."
+    undefined_reason = "There is no earlier predicted step to see motion from."
 
     def episode_values(self, statistics: FrameStatistics) -> HorizonValues:
         """See `temporal_fidelity`."""

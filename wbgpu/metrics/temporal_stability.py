@@ -12,6 +12,7 @@ one of a scene with a cut does not; see temporal_fidelity. There is no view of a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +25,9 @@ from wbgpu.metrics.prefix_order import PrefixOrder
 from wbgpu.records.metric import SCORE_UNIT, MetricOutcome
 from wbgpu.statistics import FrameStatistics
 
-_SHORT_EPISODE_ISSUE = "Need at least two predicted frames."
+_SHORT_EPISODE_ISSUE = "Only one step was predicted, so nothing can be said about stability."
+_LARGE_SPREAD = 12.0
+_MAX_JUMPS_SHOWN = 5
 
 
 def temporal_stability(statistics: FrameStatistics) -> HorizonValues:
@@ -82,6 +85,29 @@ def _first_argmax(deltas: Tensor, maximum: Tensor) -> Tensor:
     return torch.cat([index[:, :1], records], dim=1).cummax(dim=1).values
 
 
+def temporal_stability_issues(
+    jump_indices: Sequence[int], std_frame_delta: float
+) -> tuple[str, ...]:
+    """Remarks on an episode, under worldbench's conditions.
+
+    Args:
+        jump_indices: transitions above the threshold, from 0.
+        std_frame_delta: standard deviation of the transitions, in intensity levels.
+    """
+    issues = []
+    if jump_indices:
+        shown = ", ".join(f"{i + 1}->{i + 2}" for i in jump_indices[:_MAX_JUMPS_SHOWN])
+        num_hidden = len(jump_indices) - _MAX_JUMPS_SHOWN
+        more = f" and {num_hidden} more" if num_hidden > 0 else ""
+        issues.append(f"Jumps between predicted steps {shown}{more}.")
+    if std_frame_delta > _LARGE_SPREAD:
+        issues.append(
+            f"Uneven motion: the changes between steps have a standard deviation of "
+            f"{std_frame_delta:.1f} levels, above {_LARGE_SPREAD:g}."
+        )
+    return tuple(issues)
+
+
 class TemporalStability(HorizonMetric):
     """Worldbench's temporal stability of the prediction, 0-100."""
 
@@ -110,7 +136,7 @@ class TemporalStability(HorizonMetric):
                 "available",
                 value=0.0,
                 prefix=(None,),
-                prefix_reason=self.undefined_reason,
+                prefix_reasons=(self.undefined_reason,),
                 issues=(_SHORT_EPISODE_ISSUE,),
             )
         outcome = super().outcome(statistics)
@@ -126,12 +152,7 @@ class TemporalStability(HorizonMetric):
         )
         frames = details["largest_jump_frame"]
         details["largest_jump_frame"] = tuple(None if f is None else int(f) for f in frames)
-        return replace(outcome, prefix_details=details, issues=_issues(details["jump_indices"][-1]))
-
-
-def _issues(jump_indices: tuple[int, ...]) -> tuple[str, ...]:
-    if not jump_indices:
-        return ()
-    shown = ", ".join(f"{i + 1}->{i + 2}" for i in jump_indices[:5])
-    more = f" and {len(jump_indices) - 5} more" if len(jump_indices) > 5 else ""
-    return (f"Jumps between predicted steps {shown}{more}.",)
+        issues = temporal_stability_issues(
+            details["jump_indices"][-1], details["std_frame_delta"][-1]
+        )
+        return replace(outcome, prefix_details=details, issues=issues)

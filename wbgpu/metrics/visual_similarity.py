@@ -65,6 +65,20 @@ def _score(mse: Tensor, psnr: Tensor, ssim: Tensor) -> tuple[Tensor, dict[str, T
     return score, {"mse_score": mse_score, "psnr_score": psnr_score, "ssim_score": ssim_score}
 
 
+def visual_similarity_issues(score: float, ssim: float) -> tuple[str, ...]:
+    """Remarks on an episode, under worldbench's conditions.
+
+    Args:
+        score: 0-100.
+        ssim: mean over the episode's steps.
+    """
+    if score < _POOR_SCORE:
+        return (f"Score below {_POOR_SCORE:g}: predicted frames differ strongly.",)
+    if ssim < _POOR_SSIM:
+        return (f"Mean SSIM below {_POOR_SSIM:g}: colours agree, structure does not.",)
+    return ()
+
+
 class VisualSimilarity(HorizonMetric):
     """Worldbench's visual similarity, 0-100.
 
@@ -81,15 +95,15 @@ class VisualSimilarity(HorizonMetric):
     undefined_reason = "Frames are smaller than the 7x7 window of SSIM."
 
     def __init__(
-        self, num_horizons: int = 16, ssim: SsimKind = "uniform7", **arguments: Any
+        self, num_horizons: int = 16, *, ssim: SsimKind = "uniform7", **arguments: Any
     ) -> None:
-        super().__init__(num_horizons, **arguments)
         if ssim not in ("uniform7", "luma"):
             raise ConfigurationError(f"ssim: expected 'uniform7' or 'luma', got {ssim!r}")
-        self.ssim = ssim
         if ssim == "luma":
             self.metric_id = "visual_similarity/worldbench-1.0-luma"
             self.statistics = frozenset({"squared_error", "luma_moments"})
+        super().__init__(num_horizons, **arguments)
+        self.ssim = ssim
 
     def episode_values(self, statistics: FrameStatistics) -> HorizonValues:
         """See `visual_similarity`."""
@@ -100,9 +114,5 @@ class VisualSimilarity(HorizonMetric):
         outcome = super().outcome(statistics)
         if outcome.value is None:
             return outcome
-        issues: tuple[str, ...] = ()
-        if outcome.value < _POOR_SCORE:
-            issues = (f"Score below {_POOR_SCORE:g}: predicted frames differ strongly.",)
-        elif outcome.prefix_details["ssim"][-1] < _POOR_SSIM:
-            issues = (f"Mean SSIM below {_POOR_SSIM:g}: colours agree, structure does not.",)
-        return replace(outcome, issues=issues)
+        ssim = outcome.prefix_details["ssim"][-1]
+        return replace(outcome, issues=visual_similarity_issues(outcome.value, ssim))

@@ -16,6 +16,18 @@ UNCHANGED_TOLERANCE = 0.01
 SMALL_SAMPLE = 10
 """Fewer paired episodes than this make an interval doubtful (worldbench's number)."""
 
+GATE_DEFAULTS: Mapping[str, Any] = {
+    "min_composite_improvement": 0.0,
+    "max_episode_regressions": None,
+    "max_metric_drop": 0.0,
+    "max_horizon_drop": 0.0,
+    "min_metric_coverage": 0.0,
+    "min_metric_count": 1,
+    "min_configured_weight_coverage": 0.0,
+    "strict_config_match": True,
+}
+"""The gate settings that a project file may hold, with worldbench's defaults."""
+
 
 @dataclass(frozen=True)
 class MetricChange:
@@ -67,6 +79,8 @@ class Comparison:
         episodes: by episode id, those with a composite on both sides.
         mismatches: ways in which the two were configured differently.
         warnings: what could not be checked.
+        minimum_detectable_effect: smallest true change of the mean composite that as many paired
+            episodes would find, in score points; ``None`` for fewer than two.
     """
 
     baseline: SuiteResult
@@ -79,6 +93,7 @@ class Comparison:
     episodes: tuple[EpisodeChange, ...]
     mismatches: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    minimum_detectable_effect: float | None = None
 
     @property
     def improved(self) -> tuple[EpisodeChange, ...]:

@@ -41,8 +41,8 @@ class MetricOutcome:
         error_type: exception class name when the status is ``error``.
         prefix: value over steps 1..t for t = 1..T; ``None`` where undefined; empty when no
             prefix of an unavailable metric has a value, or the metric has no such view.
-        prefix_reason: why the ``None`` entries of an available metric's ``prefix`` are undefined.
-        prefix_reasons: the same per entry, where the reason changes with t; else empty.
+        prefix_reasons: why there is no value over steps 1..t, for t = 1..T; ``None`` where there is
+            one or ``reason`` says it; empty when all would be ``None``.
         step: value of step t alone, t = 1..T; empty when the metric has no such view.
         prefix_details: named columns of supporting numbers, one entry per prefix 1..t, ``None``
             where ``prefix`` is undefined; worldbench's names for its metrics.
@@ -56,7 +56,6 @@ class MetricOutcome:
     reason: str | None = None
     error_type: str | None = None
     prefix: tuple[float | None, ...] = ()
-    prefix_reason: str | None = None
     prefix_reasons: tuple[str | None, ...] = ()
     step: tuple[float | None, ...] = ()
     prefix_details: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
@@ -91,6 +90,5 @@ class MetricOutcome:
 
     def prefix_reason_at(self, horizon: int) -> str | None:
         """Why there is no value over steps 1..horizon."""
-        if horizon <= len(self.prefix_reasons) and self.prefix_reasons[horizon - 1]:
-            return self.prefix_reasons[horizon - 1]
-        return self.prefix_reason or self.reason
+        known = horizon <= len(self.prefix_reasons)
+        return (self.prefix_reasons[horizon - 1] if known else None) or self.reason

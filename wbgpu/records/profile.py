@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from wbgpu.errors import ConfigurationError
+from wbgpu.records.metric import SCORE_UNIT, MetricInfo
 
 COMPOSITE_METRICS = (
     "visual_similarity",
@@ -27,6 +28,18 @@ DEFAULT_WEIGHTS: Mapping[str, float] = {
     "contact_realism": 0.10,
 }
 
+REASONS_WITHOUT_SIGNALS: Mapping[str, str] = {
+    "action_consistency": "No actions aligned to predicted frames.",
+    "object_permanence": "Reliable object tracking is unavailable for this rollout.",
+    "contact_realism": "Reliable robot and object tracking are unavailable for this rollout.",
+}
+"""Metrics of the composite that plain videos cannot support, with worldbench's reasons."""
+
+
+def worldbench_metric_info(name: str) -> MetricInfo:
+    """Identity of a metric as worldbench 0.4.1 defines it; its files do not say."""
+    return MetricInfo(name, f"{name}/worldbench-1.0", SCORE_UNIT, higher_is_better=True)
+
 
 @dataclass(frozen=True)
 class MetricSetting:
@@ -36,6 +49,10 @@ class MetricSetting:
         enabled: whether it is measured.
         required: whether a gate fails when it is unavailable.
         weight: finite and not negative; weights need not sum to one.
+
+    Raises:
+        ConfigurationError: a value is of the wrong kind or out of range; the message begins with
+            its key.
     """
 
     enabled: bool = True
@@ -43,13 +60,14 @@ class MetricSetting:
     weight: float = 0.0
 
     def __post_init__(self) -> None:
+        for key in ("enabled", "required"):
+            if not isinstance(value := getattr(self, key), bool):
+                raise ConfigurationError(f"{key}: expected true or false, got {value!r}")
         weight = self.weight
         if isinstance(weight, bool) or not isinstance(weight, (int, float)):
-            raise ConfigurationError(f"metric weight: expected a number, got {weight!r}")
+            raise ConfigurationError(f"weight: expected a number, got {weight!r}")
         if not math.isfinite(weight) or weight < 0:
-            raise ConfigurationError(
-                f"metric weight: expected a finite number >= 0, got {weight!r}"
-            )
+            raise ConfigurationError(f"weight: expected a finite number >= 0, got {weight!r}")
         object.__setattr__(self, "weight", float(weight))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -82,34 +82,39 @@ def parse_json(text: str, source: str | Path) -> Any:
         raise ResultFileError(source, "$", "nested too deeply to read") from None
 
 
+def to_text(payload: Any) -> str:
+    """Strict JSON as it stands in files: indented, with a newline at the end.
+
+    Raises:
+        ValueError: the payload holds a number that is not finite.
+    """
+    return json.dumps(payload, indent=2, allow_nan=False) + "\n"
+
+
 def write_json(path: str | Path, payload: Any) -> Path:
     """Write strict JSON atomically: readers see the old file or the whole new one.
 
     Raises:
         ValueError: the payload holds a number that is not finite.
     """
-    return write_text(path, json.dumps(payload, indent=2, allow_nan=False) + "\n")
+    return write_text(path, to_text(payload))
 
 
 def write_text(path: str | Path, text: str) -> Path:
     """Write UTF-8 text atomically, creating parent folders; returns the path."""
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(
-        dir=file.parent, prefix=f".{file.name}.", suffix=".tmp"
-    )
+    temporary = file.parent / f".{secrets.token_hex(8)}.tmp"
+    # Not tempfile: its files are private, and a result is meant to be read by the team.
+    handle = temporary.open("x", encoding="utf-8", newline="\n")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as handle:
+        with handle:
             handle.write(text)
             handle.flush()
             os.fsync(handle.fileno())
-        # mkstemp makes the file private; a result is meant to be read by the team.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, file)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     return file
 

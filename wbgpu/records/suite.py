@@ -118,7 +118,7 @@ class SuiteResult:
         schema_version: as in the file; ``"2"`` for results made here.
         producer: tool and version, such as ``wbgpu 0.1.0`` or ``worldbench 0.4.1``.
         created_at: UTC, ISO 8601.
-        skip_context: worldbench's name for ``num_context``.
+        num_context: leading frames not scored; ``None`` in files that do not say.
         dataset_identifier: ``sha256:...`` over ids and bytes of the ground truth, or ``None``.
         enabled_metrics, required_metrics, configured_weights, configuration_hash: of the
             composite; the hash is ``None`` in files older than schema 2.
@@ -136,7 +136,7 @@ class SuiteResult:
     checkpoint_name: str
     ground_truth_root: str
     predictions_root: str
-    skip_context: int | None
+    num_context: int | None
     dataset_identifier: str | None
     enabled_metrics: tuple[str, ...]
     required_metrics: tuple[str, ...]

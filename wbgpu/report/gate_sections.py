@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import statistics
-
-from wbgpu.records.comparison import Comparison, EpisodeChange, Verdict
+from wbgpu.records.comparison import Comparison, Verdict
 from wbgpu.records.metric import SCORE_UNIT
 from wbgpu.records.worldbench import horizon_label
 from wbgpu.report.failures import failure_lines
@@ -19,9 +16,6 @@ from wbgpu.report.numbers import (
 )
 from wbgpu.report.result_sections import coverage_lines, failed_section, skill_lines
 from wbgpu.report.tables import escape, table
-
-_DETECTABLE = 1.959964 + 0.841621
-"""Normal quantiles of a two-sided test at 5 % that finds the effect with 80 % power."""
 
 
 def gate_headline(verdict: Verdict) -> list[str]:
@@ -44,7 +38,7 @@ def gate_headline(verdict: Verdict) -> list[str]:
             f"{change(interval.lower)} to {change(interval.upper)} ({interval.method}, "
             f"{interval.num_samples} samples, seed {interval.seed})"
         )
-    if (effect := minimum_detectable_effect(comparison.episodes)) is not None:
+    if (effect := comparison.minimum_detectable_effect) is not None:
         lines.append(
             f"- Minimum detectable effect of these {len(comparison.episodes)} episodes: "
             f"{score(effect)} points (5 % two-sided, 80 % power)"
@@ -145,15 +139,3 @@ def gate_limits(verdict: Verdict) -> list[str]:
         text = ", ".join(value) or "none" if isinstance(value, (list, tuple)) else setting(value)
         lines.append(f"- {name}: {escape('no limit' if value is None else text)}")
     return [*lines, ""]
-
-
-def minimum_detectable_effect(changes: tuple[EpisodeChange, ...]) -> float | None:
-    """Smallest true mean change that as many paired episodes would find, in score points.
-
-    (z_0.975 + z_0.8) * sample standard deviation of the changes / sqrt(number of episodes);
-    ``None`` for fewer than two episodes.
-    """
-    if len(changes) < 2:
-        return None
-    spread = statistics.stdev(item.change for item in changes)
-    return _DETECTABLE * spread / math.sqrt(len(changes))

@@ -17,7 +17,7 @@ def origin_section(result: SuiteResult, title: str = "Protocol and provenance") 
         "Predictions": result.predictions_root,
         "Ground-truth identity": result.dataset_identifier or _UNKNOWN,
         "Context frames, not scored": (
-            _UNKNOWN if result.skip_context is None else str(result.skip_context)
+            _UNKNOWN if result.num_context is None else str(result.num_context)
         ),
         "Composite weights": ", ".join(
             f"{name} {setting(weight)}" for name, weight in result.configured_weights.items()

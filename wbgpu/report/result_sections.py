@@ -7,7 +7,7 @@ from wbgpu.records.suite import EpisodeResult, SuiteResult
 from wbgpu.records.summary import Distribution, HorizonSummary
 from wbgpu.records.worldbench import horizon_label
 from wbgpu.report.numbers import ABSENT, change, percent, quantity, score, signed_quantity
-from wbgpu.report.skill import DYNAMIC_SKILL, LEVEL, SKILL, skill_sentences
+from wbgpu.report.skill import DYNAMIC_SKILL, SKILL, is_worse, skill_sentences
 from wbgpu.report.tables import escape, table
 
 _MAIN_OTHERS = ("psnr", SKILL, DYNAMIC_SKILL)
@@ -201,7 +201,7 @@ def _losing(result: SuiteResult, horizon: int) -> str:
         if SKILL in episode.metrics
         and (value := episode.metrics[SKILL].step_at(horizon)) is not None
     ]
-    return f"{sum(value < -LEVEL for value in skills)}/{len(skills)}"
+    return f"{sum(map(is_worse, skills))}/{len(skills)}"
 
 
 def _range(spread: Distribution, unit: str) -> str:
@@ -227,6 +227,6 @@ def _weakness(episode: EpisodeResult, result: SuiteResult) -> str:
     issues = " ".join(lowest.issues)
     text = f"{lowest.name} {score(lowest.value)}" + (f": {issues}" if issues else "")
     skill = episode.metrics.get(SKILL)
-    if skill is not None and skill.value is not None and skill.value < -LEVEL:
+    if skill is not None and skill.value is not None and is_worse(skill.value):
         text += f" Worse than copying the last frame (skill {quantity(skill.value, '')})."
     return text

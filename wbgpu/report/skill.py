@@ -24,12 +24,17 @@ _NAMES = {SKILL: "whole frame", DYNAMIC_SKILL: "moving region"}
 
 
 def worse_than_copying(result: SuiteResult, metric: str = SKILL) -> tuple[int, ...]:
-    """Horizons whose step skill is below 0, by more than coding noise, in the median episode."""
+    """Horizons whose step skill is worse than a copy's in the median episode."""
     return tuple(
         summary.horizon
         for summary in result.summary.horizons
-        if metric in summary.step and summary.step[metric].median < -LEVEL
+        if metric in summary.step and is_worse(summary.step[metric].median)
     )
+
+
+def is_worse(skill: float) -> bool:
+    """Whether a skill is below 0 by more than coding noise."""
+    return skill < -LEVEL
 
 
 class SkillSentence(NamedTuple):
@@ -61,19 +66,21 @@ def _sentences(result: SuiteResult, metric: str, region: str) -> Iterator[SkillS
         for episode in result.episodes
         if (outcome := episode.metrics.get(metric)) is not None and outcome.value is not None
     ]
-    losing = sum(value < 0 for value in values)
+    losing = sum(map(is_worse, values))
     median = summary.distribution.median
-    verdict = "worse than" if median < -LEVEL else "better than" if median > LEVEL else "level with"
+    worse = is_worse(median)
+    verdict = "worse than" if worse else "better than" if median > LEVEL else "level with"
     yield SkillSentence(
         f"Over all steps ({region}): {verdict} copying the last frame, median skill "
-        f"{signed_quantity(median, 'skill')}, below 0 in {losing} of {len(values)} episodes.",
-        is_warning=median < -LEVEL,
+        f"{signed_quantity(median, 'skill')}, worse in {losing} of {len(values)} episodes.",
+        is_warning=worse,
     )
     if any(metric in horizon.step for horizon in result.summary.horizons):
-        worse = worse_than_copying(result, metric)
-        where = f" at {', '.join(label_spans(worse))} (skill < 0)" if worse else ": at no horizon"
+        horizons = worse_than_copying(result, metric)
+        spans = ", ".join(label_spans(horizons))
+        where = f" at {spans} (median step skill < {-LEVEL:g})" if horizons else ": at no horizon"
         yield SkillSentence(
-            f"Worse than copying the last frame ({region}){where}.", is_warning=bool(worse)
+            f"Worse than copying the last frame ({region}){where}.", is_warning=bool(horizons)
         )
 
 

@@ -2,22 +2,13 @@
 
 from wbgpu.statistics.dispatch import StatisticsPath, frame_statistics, resolve_path
 from wbgpu.statistics.frame_batch import FrameBatch
-from wbgpu.statistics.frame_statistics import (
-    DYNAMIC_THRESHOLD,
-    GAUSSIAN_WINDOW,
-    GROUPS,
-    UNIFORM_WINDOW,
-    FrameStatistics,
-)
+from wbgpu.statistics.frame_statistics import GROUPS, FrameStatistics
 
 __all__ = [
-    "DYNAMIC_THRESHOLD",
     "FrameBatch",
     "FrameStatistics",
-    "GAUSSIAN_WINDOW",
     "GROUPS",
     "StatisticsPath",
-    "UNIFORM_WINDOW",
     "frame_statistics",
     "resolve_path",
 ]

@@ -41,6 +41,7 @@ from torch import Tensor
 from wbgpu.errors import ConfigurationError, VideoError
 from wbgpu.records.video import VideoInfo
 from wbgpu.video.decoder import check_range
+from wbgpu.video.frame_memory import empty_frames
 from wbgpu.video.probe import probe
 from wbgpu.video.stream import ADVICE
 
@@ -79,9 +80,8 @@ class DecordDecoder:
         Raises:
             VideoError: missing, empty, not a video, damaged or incomplete.
         """
-        found = probe(path, verify=self.verify, num_threads=self.num_threads)
-        info = replace(found.info, backend=self.name)
-        return DecordReader(info, self._decord, self.num_threads)
+        info = probe(path, verify=self.verify, num_threads=self.num_threads)
+        return DecordReader(replace(info, backend=self.name), self._decord, self.num_threads)
 
 
 class DecordReader:
@@ -111,7 +111,7 @@ class DecordReader:
         check_range(info, start, stop)
         if self._reader is None:
             raise VideoError(info.path, "the reader is closed. Open the video again.")
-        frames = np.empty((stop - start, info.height, info.width, 3), np.uint8)
+        frames = empty_frames(stop - start, info.height, info.width)
         if start < self._position:
             self._rewind()
         with self._decord.bridge.use_torch():

@@ -24,20 +24,10 @@ from wbgpu.video.windows import (
     pack,
 )
 
-__all__ = [
-    "EpisodeClosed",
-    "EpisodeFailed",
-    "EpisodeOpened",
-    "EpisodeSource",
-    "LoaderItem",
-    "Window",
-    "WindowLoader",
-]
-
 LoaderItem = Window | EpisodeOpened | EpisodeClosed | EpisodeFailed
 
 _WINDOW_BYTES_PER_VIDEO = 8 * 2**20
-_MAX_WAITING_BYTES = 64 * 2**20
+_MAX_WAITING_BYTES = 32 * 2**20
 
 
 class WindowLoader:

@@ -43,26 +43,13 @@ _COLOR_SPACES = {
 _COLOR_RANGES = {1: "limited", 2: "full"}
 
 
-@dataclass(frozen=True)
-class Probe:
-    """A file that can be read.
-
-    Attributes:
-        info: with ``pyav`` as backend; a decoder puts its own name there.
-        presentation_seconds: when each frame is shown, in order; empty when the file does not say.
-    """
-
-    info: VideoInfo
-    presentation_seconds: tuple[float, ...]
-
-
 def probe(
     path: str | Path,
     *,
     verify: bool = True,
     num_threads: int = 1,
     on_frame: Callable[[VideoFrame], None] | None = None,
-) -> Probe:
+) -> VideoInfo:
     """Describe a video and, with ``verify``, decode all of it once to see that it is whole.
 
     Args:
@@ -71,6 +58,9 @@ def probe(
             and damage is found only where packets are cut short or the end is missing.
         num_threads: decoding threads; 0 lets FFmpeg choose.
         on_frame: is given every decoded frame.
+
+    Returns:
+        With ``pyav`` as backend; a decoder puts its own name there.
 
     Raises:
         VideoError: missing, a folder, empty, not a video, damaged or incomplete.
@@ -82,7 +72,7 @@ def probe(
         scan.run(container, verify)
         scan.raise_if_damaged()
         _raise_if_end_is_missing(path, container, stream, scan)
-        return Probe(scan.describe(), scan.presentation_seconds())
+        return scan.describe()
 
 
 @dataclass

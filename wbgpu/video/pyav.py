@@ -24,6 +24,7 @@ from torch import Tensor
 from wbgpu.errors import ConfigurationError, VideoError
 from wbgpu.records.video import VideoInfo
 from wbgpu.video.decoder import check_range
+from wbgpu.video.frame_memory import empty_frames
 from wbgpu.video.probe import probe
 from wbgpu.video.stream import ADVICE, open_video_stream
 
@@ -58,9 +59,9 @@ class PyavDecoder:
             VideoError: missing, empty, not a video, damaged or incomplete.
         """
         kept = _Kept()
-        found = probe(path, num_threads=self.num_threads, on_frame=kept.add)
+        info = probe(path, num_threads=self.num_threads, on_frame=kept.add)
         return PyavReader(
-            replace(found.info, backend=self.name),
+            replace(info, backend=self.name),
             self.num_threads,
             kept.frames if kept.is_complete else None,
         )
@@ -110,7 +111,7 @@ class PyavReader:
         check_range(info, start, stop)
         if self._is_closed:
             raise VideoError(info.path, "the reader is closed. Open the video again.")
-        frames = np.empty((stop - start, info.height, info.width, 3), np.uint8)
+        frames = empty_frames(stop - start, info.height, info.width)
         for result, frame in zip(frames, self._decode(start, stop), strict=True):
             np.copyto(result, self._rgb(frame))
         return torch.from_numpy(frames).permute(0, 3, 1, 2)

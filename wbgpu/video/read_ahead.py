@@ -32,8 +32,8 @@ def read_ahead(
     ``max_bytes`` and one item a thread are held.
 
     The order does not depend on the threads. When the generator ends, is closed or is dropped, the
-    threads end after the item in hand, and it waits for them. An exception in ``produce`` is
-    raised here, at its place in the order.
+    threads end after the item in hand, and it waits for them. An exception in ``produce``, or in
+    what it returns, is raised here, at its place in the order.
 
     Args:
         sources: what to produce from.
@@ -46,9 +46,10 @@ def read_ahead(
 
     def work() -> None:
         while (index := queues.next_source()) is not None:
-            items = produce(sources[index])
+            items: Iterator[Item] | None = None
             error: BaseException | None = None
             try:
+                items = produce(sources[index])
                 while queues.wait_for_room(index):
                     item = next(items, None)
                     if item is None:

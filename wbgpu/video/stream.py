@@ -10,7 +10,7 @@ from av.video.stream import VideoStream
 
 from wbgpu.errors import VideoError
 
-ADVICE = "Re-encode it as a standard MP4/H.264 file, or copy it from its source again."
+ADVICE = "Re-encode what still plays of it, or fetch the original again."
 
 
 def open_video_stream(path: Path, num_threads: int) -> tuple[InputContainer, VideoStream]:

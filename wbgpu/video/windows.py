@@ -11,6 +11,7 @@ from torch import Tensor
 
 from wbgpu.errors import WbgpuError
 from wbgpu.records.video import Alignment
+from wbgpu.video.frame_memory import empty_frames
 
 
 @dataclass(frozen=True)
@@ -19,13 +20,11 @@ class EpisodeSource:
 
     Attributes:
         episode_index: the number by which the loader's items name it.
-        episode_id: its name in results.
         target: the ground-truth video.
         prediction: the predicted video.
     """
 
     episode_index: int
-    episode_id: str
     target: Path
     prediction: Path
 
@@ -139,8 +138,8 @@ def pack(
     step = torch.cat([torch.arange(chunk.num_frames) + chunk.first_step for chunk in chunks])
     episode_index = torch.tensor([chunk.episode_index for chunk in chunks])[chunk_row]
     return Window(
-        target=_move(targets, device),
-        prediction=_move(predictions, device),
+        target=_move([_joined(targets)], device),
+        prediction=_move([_joined(predictions)], device),
         row=_move([row], device),
         previous_row=_move([torch.where(step > 1, row - 1, -1)], device),
         context=_move(contexts, device) if contexts else None,
@@ -150,10 +149,20 @@ def pack(
     )
 
 
+def _joined(frames: Sequence[Tensor]) -> Tensor:
+    if len(frames) == 1:
+        return frames[0]
+    _, _, height, width = frames[0].shape
+    whole = torch.from_numpy(empty_frames(sum(map(len, frames)), height, width))
+    whole = whole.permute(0, 3, 1, 2)
+    torch.cat(list(frames), out=whole)
+    return whole
+
+
 def _move(parts: Sequence[Tensor], device: torch.device) -> Tensor:
     """Concatenate on the device; from pinned memory, the copy runs while the host goes on."""
     whole = parts[0] if len(parts) == 1 else torch.cat(list(parts))
     if device.type == "cpu":
         return whole
     # PyTorch keeps the pinned block until the copy's stream has passed it.
-    return whole.pin_memory(device).to(device, non_blocking=True)
+    return whole.pin_memory().to(device, non_blocking=True)

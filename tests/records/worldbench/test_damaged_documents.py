@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.gating.gates import gate
 from tests.records.golden import plain_json
 from tests.records.results import available, episode, failed, suite, unsupported
 from wbgpu.aggregate.consistency import check_result
@@ -18,6 +17,7 @@ from wbgpu.errors import WbgpuError
 from wbgpu.records.worldbench import batch_payload, evaluation_payload, gate_payload, parse_result
 from wbgpu.report.console import result_summary
 from wbgpu.report.markdown import result_report
+from wbgpu.sdk import gate
 
 JUNK = st.sampled_from(
     [None, True, False, 0, -1, 3, 1e308, -2.5, 10**400, "", "t+1", [], {}, [[]], [None], {"a": 1}]
@@ -55,6 +55,7 @@ def _all_places(kind: str) -> list[tuple[Any, ...]]:
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_damage_is_an_error_or_harmless(kind: str, data: st.DataObject) -> None:
+    """Any other exception would end a gate with 1, the code of FAIL."""
     document = plain_json(_document(kind))
     place = data.draw(st.sampled_from(_all_places(kind)))
     parent = document

@@ -34,6 +34,7 @@ def _write(folder: Path, name: str, batch: SuiteResult) -> Path:
 
 
 def test_its_gate_says_the_same_of_our_files_as_of_its_own(shared: Path, tmp_path: Path) -> None:
+    """Rewriting a file must not change a verdict of worldbench."""
     raw = shared / "golden/raw"
     ours = [
         _write(tmp_path, f"{side}.json", result(raw / f"batch_pypi_{side}_skip0.json.gz"))
@@ -57,6 +58,7 @@ def test_a_gate_across_the_two_tools(shared: Path, tmp_path: Path) -> None:
 
 
 def test_it_does_not_pass_a_result_with_a_failed_episode(tmp_path: Path) -> None:
+    """worldbench knows no failed episodes; a score of 0 or a gap could pass there."""
     whole = simple_suite({"a": [50.0], "b": [60.0]})
     partial = suite([whole.episodes[0], failed("b")])
     better = _write(tmp_path, "partial.json", partial)
@@ -68,6 +70,7 @@ def test_it_does_not_pass_a_result_with_a_failed_episode(tmp_path: Path) -> None
 
 
 def test_it_does_not_pass_a_result_without_any_composite(tmp_path: Path) -> None:
+    """Two results that measured nothing are equal, and equal passes."""
     psnr = suite([_only_psnr("a")])
     file = _write(tmp_path, "psnr.json", psnr)
     done = worldbench(tmp_path, "gate", "--baseline", file, "--candidate", file)
@@ -84,6 +87,7 @@ def _only_psnr(episode_id: str):  # type: ignore[no-untyped-def]
 def test_its_report_compare_and_dashboard_read_our_evaluations(
     shared: Path, tmp_path: Path
 ) -> None:
+    """They are the file format's other readers, and refuse what they do not know."""
     files = []
     for name in ("png_full_model_good", "png_full_model_bad"):
         found = result(shared / f"golden/raw/eval_pypi_{name}.json.gz")
@@ -103,6 +107,7 @@ def test_its_report_compare_and_dashboard_read_our_evaluations(
 
 @pytest.mark.parametrize("status", ["unsupported", "error"])
 def test_its_loader_takes_metrics_without_a_value(tmp_path: Path, status: str) -> None:
+    """It accepts no status but its own two."""
     from tests.records.results import episode, unsupported
 
     lost = unsupported("temporal_stability", status=status, error_type="E")

@@ -23,6 +23,7 @@ BATCHES = [
 @QUICK
 @given(batches())
 def test_a_batch_comes_back_as_it_was_written(batch: SuiteResult) -> None:
+    """What a file does not hold is lost to every later gate and report."""
     again = parse_result(plain_json(batch_payload(batch)), "batch.json")
     assert again == batch
     check_result(again, "batch.json")
@@ -31,6 +32,7 @@ def test_a_batch_comes_back_as_it_was_written(batch: SuiteResult) -> None:
 @QUICK
 @given(evaluations())
 def test_an_evaluation_comes_back_as_it_was_written(evaluation: SuiteResult) -> None:
+    """As for a batch."""
     again = parse_result(plain_json(evaluation_payload(evaluation)), "result.json")
     assert again == evaluation
     check_result(again, "result.json")
@@ -39,16 +41,18 @@ def test_an_evaluation_comes_back_as_it_was_written(evaluation: SuiteResult) -> 
 @QUICK
 @given(batches())
 def test_one_episode_of_a_batch_is_a_consistent_result_of_its_own(batch: SuiteResult) -> None:
+    """Else our own file of one episode would be refused as damaged."""
     for episode in batch.episodes:
         if episode.failure is None:
             payload = plain_json(evaluation_payload(batch, episode))
-            alone = parse_result(payload, "episode.json", "evaluation")
+            alone = parse_result(payload, "episode.json")
+            assert alone.result_type == "evaluation"
             check_result(alone, "episode.json")
             assert alone.episodes[0].metrics == episode.metrics
             assert alone.summary.score == episode.score
 
 
-OWN_WORDS = (".result_path", ".created_at", ".issues", ".main_failure")
+OWN_WORDS = (".result_path", ".created_at", ".issues", ".main_failure", ".pairing_rule")
 """Places and remarks that each tool fills in its own way."""
 
 
@@ -81,6 +85,7 @@ def test_worldbenchs_evaluations_keep_every_value(shared: Path) -> None:
 
 
 def test_records_survive_from_every_file_of_worldbench(shared: Path) -> None:
+    """Read, written and read again: the same record, remarks included."""
     files = [
         *(shared / "golden/raw").glob("*.json.gz"),
         *(shared / "data/worldbench_artifacts").rglob("*batch_result.json"),

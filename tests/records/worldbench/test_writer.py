@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.records.golden import load, plain_json
 from tests.records.results import available, episode, failed, simple_suite, suite, unsupported
 from wbgpu.records.worldbench import batch_payload, evaluation_payload
 
 
 def test_p06_an_evaluation_states_its_kind_version_and_score() -> None:
+    """worldbench looks at the three before anything else."""
     payload = evaluation_payload(simple_suite({"a": [60.0, 50.0]}, result_type="evaluation"))
     assert payload["result_type"] == "evaluation"
     assert payload["schema_version"] == "2"
@@ -15,6 +18,7 @@ def test_p06_an_evaluation_states_its_kind_version_and_score() -> None:
 
 
 def test_p03_p04_p08_horizons_of_an_episode_and_of_the_suite() -> None:
+    """Single scores in the one, distributions in the other, and what is missing in neither."""
     temporal = available("temporal_stability", [None, 90.0])
     batch = suite(
         [
@@ -68,6 +72,7 @@ def test_a_metric_in_error_is_no_score_in_worldbenchs_keys() -> None:
 
 
 def test_a_failed_episode_is_listed_without_a_score() -> None:
+    """Left out, the episode sets of two results would differ; scored 0, the mean would lie."""
     batch = suite([*simple_suite({"a": [50.0]}).episodes, failed("b", "b.mp4: truncated")])
     payload = batch_payload(batch)
     assert payload["episode_ids"] == ["a", "b"]
@@ -76,18 +81,55 @@ def test_a_failed_episode_is_listed_without_a_score() -> None:
     assert payload["aggregate"]["overall"]["count"] == 1
 
 
+def test_a_result_is_not_written_as_what_it_is_not() -> None:
+    """An evaluation under the name of a batch has an overall that its gate would trust."""
+    batch = simple_suite({"a": [50.0], "b": [60.0]})
+    evaluation = simple_suite({"a": [50.0]}, result_type="evaluation")
+    with pytest.raises(ValueError, match="expected type 'batch_evaluation', got 'evaluation'"):
+        batch_payload(evaluation)
+    with pytest.raises(ValueError, match="expected type 'evaluation', got 'batch_evaluation'"):
+        evaluation_payload(batch)
+    assert evaluation_payload(batch, batch.episodes[0])["result_type"] == "evaluation"
+
+
+def test_the_pairing_rule_is_the_one_that_paired() -> None:
+    """worldbench's sentence says equal paths; here a.mp4 also pairs with a.mkv."""
+    assert "extensions may differ" in batch_payload(simple_suite({"a": [50.0]}))["pairing_rule"]
+
+
+def test_p36_hash_and_dataset_identifier_are_written() -> None:
+    """Without them a gate cannot tell that two suites are the same."""
+    payload = batch_payload(simple_suite({"a": [50.0]}))
+    assert len(payload["configuration_hash"]) == 64
+    assert payload["dataset_identifier"] == "sha256:00"
+
+
+def test_remarks_stand_in_the_whole_episodes_entry_alone() -> None:
+    """They are of the whole episode; repeated at a horizon they would say what is not known."""
+    weak = available("visual_similarity", [80.0, 50.0], issues=("Frames differ.",))
+    payload = evaluation_payload(suite([episode("a", [weak])], result_type="evaluation"))
+    entry = payload["episodes"][0]
+    assert entry["metrics"]["visual_similarity"]["issues"] == ["Frames differ."]
+    assert entry["issues"] == ["Frames differ."]
+    prefixes = [h["metrics"]["visual_similarity"]["issues"] for h in entry["horizon"].values()]
+    assert prefixes == [[], []]
+
+
 def test_p38_the_path_of_an_episodes_own_file_is_recorded() -> None:
+    """It leads from the suite to the one episode that needs a look."""
     payload = batch_payload(simple_suite({"a": [50.0]}), {"a": "run/episodes/a.json"})
     assert payload["episodes"][0]["result_path"] == "run/episodes/a.json"
 
 
 def test_gate_settings_of_the_project_are_recorded() -> None:
+    """Those that the file sets, and worldbench's defaults for the rest."""
     payload = batch_payload(simple_suite({"a": [50.0]}), gate={"max_metric_drop": 2.0})
     assert payload["configuration"]["gate"]["max_metric_drop"] == 2.0
     assert payload["configuration"]["gate"]["min_metric_count"] == 1
 
 
 def test_p16_demo_notices_are_marked() -> None:
+    """A drawn demo must not be taken for a result."""
     demo = simple_suite({"a": [50.0]}, result_type="evaluation", notes=("Not a result.",))
     provenance = evaluation_payload(demo)["provenance"]
     assert provenance["demo"] is True

@@ -91,8 +91,7 @@ def _episode(
 
 def _outcomes(entry: Node, horizons: list[Node]) -> dict[str, MetricOutcome]:
     return {
-        name: parse_outcome(name, metric, horizons, f"{name}/worldbench-1.0")
-        for name, metric in entry["metrics"].items()
+        name: parse_outcome(name, metric, horizons) for name, metric in entry["metrics"].items()
     }
 
 

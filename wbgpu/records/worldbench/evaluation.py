@@ -20,6 +20,7 @@ from wbgpu.records.worldbench.metric_entries import (
 from wbgpu.records.worldbench.provenance import alignment_provenance, pair_provenance
 from wbgpu.records.worldbench.settings import (
     COMPATIBLE_VERSION,
+    check_type,
     composite_settings,
     configuration,
 )
@@ -41,8 +42,12 @@ def evaluation_payload(
         result: of type ``evaluation``; or a batch of which ``episode`` is written.
         episode: one scored episode, written as a result of its own.
         gate: as in :func:`batch_payload`.
+
+    Raises:
+        ValueError: a batch without ``episode``.
     """
     if episode is None:
+        check_type(result, "evaluation")
         return evaluation_document(result, result.checkpoint_name, gate) | {
             EXTENSION: suite_extension(result) | own_aggregates_payload(result)
         }

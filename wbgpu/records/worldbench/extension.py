@@ -32,7 +32,7 @@ def suite_extension(result: SuiteResult) -> dict[str, Any]:
         "checkpoint_name": result.checkpoint_name,
         "ground_truth_root": result.ground_truth_root,
         "predictions_root": result.predictions_root,
-        "skip_context": result.skip_context,
+        "skip_context": result.num_context,
         "dataset_identifier": result.dataset_identifier,
         "metrics": {
             name: {
@@ -68,8 +68,6 @@ def episode_extension(episode: EpisodeResult, composite: frozenset[str]) -> dict
 def _shared_part(outcome: MetricOutcome) -> dict[str, Any]:
     return {
         "metric_id": outcome.metric_id,
-        "prefix_reason": outcome.prefix_reason,
-        "prefix_reasons": list(outcome.prefix_reasons),
         "step": list(outcome.step),
     }
 
@@ -81,6 +79,7 @@ def _own_part(outcome: MetricOutcome) -> dict[str, Any]:
         "reason": outcome.reason,
         "error_type": outcome.error_type,
         "prefix": list(outcome.prefix),
+        "prefix_reasons": list(outcome.prefix_reasons),
         "prefix_details": plain(dict(outcome.prefix_details)),
         "issues": list(outcome.issues),
     }
@@ -103,7 +102,6 @@ def parse_own_outcome(name: str, node: Node) -> MetricOutcome:
         reason=reason,
         error_type=node.optional_string("error_type"),
         prefix=optional_numbers(node["prefix"]),
-        prefix_reason=node.optional_string("prefix_reason"),
         prefix_reasons=_optional_strings(node["prefix_reasons"]),
         step=optional_numbers(node["step"]),
         prefix_details={
@@ -118,8 +116,6 @@ def parse_shared_part(node: Node) -> dict[str, Any]:
     """Fields of a composite metric's outcome that worldbench's keys have no place for."""
     return {
         "metric_id": node["metric_id"].string(),
-        "prefix_reason": node.optional_string("prefix_reason"),
-        "prefix_reasons": _optional_strings(node["prefix_reasons"]),
         "step": optional_numbers(node["step"]),
     }
 

@@ -57,6 +57,7 @@ def gate_payload(verdict: Verdict) -> dict[str, Any]:
             "policy": verdict.policy,
             "baseline_producer": comparison.baseline.producer,
             "candidate_producer": comparison.candidate.producer,
+            "minimum_detectable_effect": comparison.minimum_detectable_effect,
             "metrics": [_metric(change) for change in comparison.other_metrics],
             "horizon": [
                 _horizon(change) | {"view": change.view} for change in comparison.other_horizons

@@ -2,6 +2,7 @@
 
 worldbench repeats some numbers under a second name; those are made on writing and dropped on
 reading, so a record holds each number once. Its ``components`` are columns of the record.
+Remarks for a person stand in the whole episode's entry alone.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from wbgpu.records.metric import MetricOutcome
+from wbgpu.records.profile import worldbench_metric_info
 from wbgpu.records.worldbench.node import Node
 
 _MADE_ON_WRITING = {
@@ -36,16 +38,14 @@ def whole_entry(outcome: MetricOutcome) -> dict[str, Any]:
 
 def prefix_entry(outcome: MetricOutcome, horizon: int) -> dict[str, Any]:
     """Entry of an available metric over steps 1..horizon."""
-    score = outcome.prefix_at(horizon)
-    details = _details(outcome, horizon)
     return {
         "name": outcome.name,
-        "score": score,
+        "score": outcome.prefix_at(horizon),
         "status": "available",
         "reason": None,
         "error_type": None,
-        "details": details,
-        "issues": _prefix_issues(outcome.name, score, details),
+        "details": _details(outcome, horizon),
+        "issues": [],
     }
 
 
@@ -60,7 +60,7 @@ def unavailable_prefix_entry(outcome: MetricOutcome, horizon: int) -> dict[str, 
     }
 
 
-def parse_outcome(name: str, entry: Node, horizons: list[Node], metric_id: str) -> MetricOutcome:
+def parse_outcome(name: str, entry: Node, horizons: list[Node]) -> MetricOutcome:
     """Read a metric of one episode from its whole entry and the episode's horizon entries."""
     status = entry["status"].one_of("available", "unsupported", "error")
     value = entry.optional_number("score")
@@ -74,21 +74,18 @@ def parse_outcome(name: str, entry: Node, horizons: list[Node], metric_id: str) 
     if status != "available":
         reason = reason or "no reason given"
         issues = issues[1:] if issues[:1] == (reason,) else issues
-    prefix, reasons, rows = _parse_prefixes(name, horizons)
-    shared = {r for r in reasons if r is not None}
-    single = next(iter(shared)) if len(shared) == 1 else None
+    prefix, reasons, rows = _parse_prefixes(name, horizons, reason)
     has_prefix = any(score is not None for score in prefix)
-    mentioned = has_prefix or bool(shared)
+    has_reasons = any(text is not None for text in reasons)
     return MetricOutcome(
         name=name,
-        metric_id=metric_id,
+        metric_id=worldbench_metric_info(name).metric_id,
         status="error" if error_type and status != "available" else status,  # type: ignore[arg-type]
         value=value,
         reason=reason,
         error_type=error_type,
-        prefix=prefix if has_prefix or (status == "available" and mentioned) else (),
-        prefix_reason=single if single != reason else None,
-        prefix_reasons=reasons if len(shared) > 1 else (),
+        prefix=prefix if has_prefix or (status == "available" and has_reasons) else (),
+        prefix_reasons=reasons if has_reasons else (),
         prefix_details=_columns(name, rows) if has_prefix else {},
         issues=issues,
     )
@@ -113,7 +110,7 @@ def plain(value: Any) -> Any:
 
 
 def _parse_prefixes(
-    name: str, horizons: list[Node]
+    name: str, horizons: list[Node], whole_reason: str | None
 ) -> tuple[tuple[float | None, ...], tuple[str | None, ...], list[dict[str, Any] | None]]:
     prefix: list[float | None] = []
     reasons: list[str | None] = []
@@ -122,7 +119,8 @@ def _parse_prefixes(
         entry = horizon["metrics"].get(name)
         absent = horizon["unavailable_metrics"].get(name)
         prefix.append(None if entry is None else entry["score"].number())
-        reasons.append(None if absent is None else absent.optional_string("reason"))
+        text = None if absent is None else absent.optional_string("reason")
+        reasons.append(None if text == whole_reason else text)
         details = None if entry is None else entry.get("details")
         rows.append(None if details is None else details.object())
     return tuple(prefix), tuple(reasons), rows
@@ -159,20 +157,3 @@ def _details(outcome: MetricOutcome, horizon: int) -> dict[str, Any]:
 
 def _unavailable_issues(outcome: MetricOutcome) -> list[str]:
     return [outcome.reason or "", *outcome.issues]
-
-
-def _prefix_issues(name: str, score: float | None, details: dict[str, Any]) -> list[str]:
-    """What worldbench remarks on a prefix; it follows from the numbers."""
-    issues = []
-    if name == "visual_similarity" and score is not None and "ssim" in details:
-        if score < 60:
-            issues.append("The prediction is far from the ground truth.")
-        elif details["ssim"] < 0.75:
-            issues.append("The prediction has the right colours and the wrong structure.")
-    if name == "temporal_stability" and {"jump_indices", "std_frame_delta"} <= set(details):
-        if jumps := details["jump_indices"][:5]:
-            spans = ", ".join(f"t={t}->t={t + 1}" for t in jumps)
-            issues.append(f"The prediction jumps or flickers at {spans}.")
-        if details["std_frame_delta"] > 12:
-            issues.append("The size of the prediction's frame differences varies strongly.")
-    return issues

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from wbgpu.records.metric import SCORE_UNIT, MetricInfo
-from wbgpu.records.profile import DEFAULT_WEIGHTS
+from wbgpu.records.metric import MetricInfo
+from wbgpu.records.profile import DEFAULT_WEIGHTS, worldbench_metric_info
 from wbgpu.records.suite import (
     SCHEMA_VERSION,
     EpisodeResult,
-    ResultType,
     SuiteResult,
     unavailable_episodes,
 )
@@ -35,15 +34,12 @@ from wbgpu.records.worldbench.summaries import parse_horizons, parse_metric_summ
 _KNOWN_VERSIONS = ("1", SCHEMA_VERSION)
 
 
-def parse_result(
-    document: Any, path: str | Path, expected: ResultType | None = None
-) -> SuiteResult:
+def parse_result(document: Any, path: str | Path) -> SuiteResult:
     """Read a batch or an evaluation.
 
     Args:
         document: parsed JSON (:func:`wbgpu.records.strict_json.read_json`).
         path: the file, named in errors.
-        expected: refuse results of the other type.
 
     Raises:
         ResultFileError: not a result, an unknown schema version, a key that is missing or of
@@ -59,8 +55,6 @@ def parse_result(
         root["result_type"].fail(
             f"expected a 'batch_evaluation' or 'evaluation' result, got {kind!r}"
         )
-    if expected is not None and kind != expected:
-        root.fail(f"expected a result of type {expected!r}, got {kind!r}")
     version = (
         "1" if oldest and root.get("schema_version") is None else (root["schema_version"].string())
     )
@@ -113,7 +107,7 @@ def _parse_batch(root: Node, version: str) -> SuiteResult:
         checkpoint_name=root["checkpoint_name"].string(),
         ground_truth_root=root["ground_truth_root"].string(),
         predictions_root=root["predictions_root"].string(),
-        skip_context=_optional_integer(root, "skip_context"),
+        num_context=_optional_integer(root, "skip_context"),
         dataset_identifier=root.optional_string("dataset_identifier"),
         metric_infos=_infos(root, metrics),
         episodes=episodes,
@@ -167,7 +161,7 @@ def _parse_evaluation(root: Node, version: str) -> SuiteResult:
         checkpoint_name=name.string() if name else Path(prediction or target).name,
         ground_truth_root=own["ground_truth_root"].string() if own else target,
         predictions_root=own["predictions_root"].string() if own else prediction or "",
-        skip_context=_optional_integer(facts, "skip_context"),
+        num_context=_optional_integer(facts, "skip_context"),
         dataset_identifier=own.optional_string("dataset_identifier") if own else None,
         metric_infos=_infos(root, metrics),
         episodes=episodes,
@@ -211,13 +205,20 @@ def _composite_settings(root: Node, measured: list[str]) -> dict[str, Any]:
     if weights is None or not weights.object():
         configured = {name: DEFAULT_WEIGHTS.get(name, 0.0) for name in enabled}
     else:
-        configured = {name: weight.number() for name, weight in weights.items()}
+        configured = {name: _weight(node) for name, node in weights.items()}
     return {
         "enabled_metrics": enabled,
         "required_metrics": root.optional_strings("required_metrics"),
         "configured_weights": configured,
         "configuration_hash": root.optional_string("configuration_hash"),
     }
+
+
+def _weight(node: Node) -> float:
+    weight = node.number()
+    if weight < 0:
+        node.fail(f"expected a weight >= 0, got {weight!r}")
+    return weight
 
 
 def _coverage(root: Node, metrics: dict[str, MetricSummary], settings: dict[str, Any]) -> Coverage:
@@ -231,10 +232,7 @@ def _coverage(root: Node, metrics: dict[str, MetricSummary], settings: dict[str,
 def _infos(root: Node, metrics: dict[str, MetricSummary]) -> dict[str, MetricInfo]:
     if own := root.get(EXTENSION):
         return dict(parse_infos(own["metrics"]))
-    return {
-        name: MetricInfo(name, f"{name}/worldbench-1.0", SCORE_UNIT, higher_is_better=True)
-        for name in metrics
-    }
+    return {name: worldbench_metric_info(name) for name in metrics}
 
 
 def _own_parts(root: Node) -> dict[str, Any]:

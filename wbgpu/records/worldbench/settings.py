@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from wbgpu.records.comparison import GATE_DEFAULTS
 from wbgpu.records.profile import COMPOSITE_METRICS, DEFAULT_WEIGHTS
-from wbgpu.records.suite import SuiteResult
+from wbgpu.records.suite import ResultType, SuiteResult
 
 COMPATIBLE_VERSION = "0.4.1"
 """The worldbench release whose files and rules ours follow; written as ``worldbench_version``.
 Who made a file stands in ``wbgpu.producer``."""
 
-_GATE_DEFAULTS: Mapping[str, Any] = {
-    "min_composite_improvement": 0.0,
-    "max_episode_regressions": None,
-    "max_metric_drop": 0.0,
-    "max_horizon_drop": 0.0,
-    "min_metric_coverage": 0.0,
-    "min_metric_count": 1,
-    "min_configured_weight_coverage": 0.0,
-    "strict_config_match": True,
-}
+
+def check_type(result: SuiteResult, expected: ResultType) -> None:
+    """Refuse to write a result as what it is not."""
+    if result.result_type != expected:
+        raise ValueError(f"result: expected type {expected!r}, got {result.result_type!r}")
 
 
 def composite_settings(result: SuiteResult) -> dict[str, Any]:
@@ -48,6 +44,6 @@ def configuration(
             }
             for name in COMPOSITE_METRICS
         },
-        "gate": {**_GATE_DEFAULTS, **(gate or {})},
+        "gate": {**GATE_DEFAULTS, **(gate or {})},
         "output": dict.fromkeys(outputs, True),
     }

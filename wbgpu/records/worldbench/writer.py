@@ -12,6 +12,7 @@ from wbgpu.records.worldbench.evaluation import evaluation_document
 from wbgpu.records.worldbench.extension import EXTENSION, episode_extension, suite_extension
 from wbgpu.records.worldbench.settings import (
     COMPATIBLE_VERSION,
+    check_type,
     composite_settings,
     configuration,
 )
@@ -20,6 +21,11 @@ from wbgpu.records.worldbench.summaries import (
     horizons_payload,
     metric_summary_payload,
     own_aggregates_payload,
+)
+
+_PAIRING_RULE = (
+    "The prediction of a ground-truth video has the same path below its own root; "
+    "the file extensions may differ."
 )
 
 
@@ -35,7 +41,11 @@ def batch_payload(
         result: of type ``batch_evaluation``.
         result_paths: by episode id, where the episode's own evaluation is saved.
         gate: gate settings of the project's configuration file, by worldbench's key.
+
+    Raises:
+        ValueError: the result is of another type.
     """
+    check_type(result, "batch_evaluation")
     composite = frozenset(result.enabled_metrics)
     summary = result.summary
     overall = distribution_payload(summary.overall)
@@ -48,8 +58,8 @@ def batch_payload(
         "checkpoint_name": result.checkpoint_name,
         "ground_truth_root": result.ground_truth_root,
         "predictions_root": result.predictions_root,
-        "skip_context": result.skip_context,
-        "pairing_rule": "Videos are paired by relative POSIX path under each root.",
+        "skip_context": result.num_context,
+        "pairing_rule": _PAIRING_RULE,
         "episode_count": len(result.episodes),
         "episode_ids": [episode.episode_id for episode in result.episodes],
         "dataset_identifier": result.dataset_identifier,
@@ -74,7 +84,7 @@ def batch_payload(
             for episode_id, score in summary.worst_episodes
         ],
         "configuration": {
-            "skip_context": result.skip_context,
+            "skip_context": result.num_context,
             **configuration(result, gate, ("json_output", "markdown_output")),
             "unchanged_tolerance": UNCHANGED_TOLERANCE,
         },
