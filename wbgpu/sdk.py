@@ -76,7 +76,7 @@ def evaluate(
         ("suite.num_context", num_context, 0),
         ("suite.alignment", alignment, "strict"),
         ("name", name, None),
-        ("device", device, "auto"),
+        ("device", str(device), "auto"),
     ):
         if value != default:
             values[key] = value

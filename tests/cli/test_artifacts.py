@@ -41,18 +41,17 @@ def test_a_checkpoint_name_cannot_leave_the_current_folder(
         default_output(name)
 
 
-def test_only_a_batch_result_is_overwritten_without_being_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """O22: a checkpoint named `package` must not destroy package.json."""
-    monkeypatch.chdir(tmp_path)
-    assert default_output("step") == Path("step.json")
-    Path("step.json").write_text('{"result_type": "batch_evaluation"}')
-    assert default_output("step") == Path("step.json")
+def test_only_a_result_is_overwritten(tmp_path: Path) -> None:
+    """O22: a checkpoint named `package` must not destroy package.json, nor --output a video."""
+    path = tmp_path / "step.json"
+    check_file(path, "--output")
+    for text in ('{"result_type": "batch_evaluation"}', ""):
+        path.write_text(text)
+        check_file(path, "--output")
     for text in ('{"name": "a package"}', "[]", "not json"):
-        Path("step.json").write_text(text)
+        path.write_text(text)
         with pytest.raises(ConfigurationError, match="not overwritten"):
-            default_output("step")
+            check_file(path, "--output")
 
 
 def test_output_places_are_checked_before_the_work(tmp_path: Path) -> None:

@@ -140,13 +140,48 @@ def test_interrupting_leaves_no_result_and_exits_with_130(folder: Path) -> None:
     assert not Path(".wbgpu").exists()
 
 
-def test_a_reader_that_goes_away_is_no_fault(folder: Path) -> None:
-    """`wbgpu eval-batch ... --json | head -1` must not print a traceback."""
-    wbgpu = f"{sys.executable} -m wbgpu {' '.join(batch('--json'))}"
-    command = f"{wbgpu} | head -c 1; exit ${{PIPESTATUS[0]}}"
-    outcome = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert outcome.stderr == ""
-    assert outcome.returncode in (0, 141)
+def test_a_reader_that_goes_away_is_no_verdict(folder: Path) -> None:
+    """click would exit with 1, the code of a gate's FAIL."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    outcome = subprocess.run(
+        [sys.executable, "-m", "wbgpu", *batch("--json")],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert (outcome.returncode, outcome.stderr) == (141, "")
+
+
+def test_one_command_is_for_files_and_the_other_for_folders(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = ["--ground-truth", "gt", "--prediction", "step100"]
+    assert "score folders with eval-batch" in error_of(capsys, "eval-video", *pair)
+    assert "score folders with eval-batch" in error_of(capsys, "eval-videos", *pair)
+    files = ["--ground-truth", "gt/c.mp4", "--predictions", "step100/c.mp4"]
+    assert "eval-video" in error_of(capsys, "eval-batch", *files)
+
+
+def test_a_report_does_not_replace_a_result(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(batch()) == 0
+    capsys.readouterr()
+    arguments = ["report", "step100.json", "--output", "step100.json"]
+    assert "expected a Markdown file" in error_of(capsys, *arguments)
+
+
+def test_a_task_of_a_slurm_job_evaluates_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lightning refuses to start, or waits for the job's other tasks."""
+    for key, value in (("NTASKS", "4"), ("JOB_ID", "7"), ("PROCID", "0"), ("LOCALID", "0")):
+        monkeypatch.setenv(f"SLURM_{key}", value)
+    monkeypatch.setenv("SLURM_JOB_NAME", "train")
+    assert run(batch()) == 0
 
 
 def test_a_sweep_evaluates_each_checkpoint(folder: Path) -> None:
@@ -154,6 +189,16 @@ def test_a_sweep_evaluates_each_checkpoint(folder: Path) -> None:
     assert run(["eval", "--multirun", *sweep, "hydra.sweep.dir=sweep"]) == 0
     names = [read(path)["checkpoint_name"] for path in sorted(Path("sweep").glob("*/batch.json"))]
     assert names == ["step100", "gt"]
+
+
+def test_a_sweep_does_not_write_every_job_to_one_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = ["suite.ground_truth=gt", "suite.predictions=step100,gt", "metrics=[psnr]"]
+    assert run(["eval", "--multirun", *sweep, "hydra.sweep.dir=sweep", "output=one.json"]) == 2
+    assert "every job of the sweep would write one.json" in capsys.readouterr().err
+    assert not Path("one.json").exists()
+    assert run(["eval", "--multirun", *sweep, "hydra.sweep.dir=sweep", "output=a.json,b.json"]) == 0
 
 
 def test_a_failing_job_of_a_sweep_does_not_stop_the_others(

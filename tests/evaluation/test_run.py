@@ -223,3 +223,22 @@ def test_results_are_equal_after_a_round_trip_through_the_file(suite: Path, tmp_
     loaded = wbgpu.load_result(tmp_path / "result.json")
     for field in dataclasses.fields(result):
         assert getattr(loaded, field.name) == getattr(result, field.name), field.name
+
+
+def test_first_evaluations_on_several_threads(suite: Path) -> None:
+    """Hydra has one global state, which a thread once found taken; a new process has none yet."""
+    program = (
+        "import logging, sys, threading, lightning.pytorch, wbgpu\n"
+        "level = logging.getLogger('lightning.pytorch').level\n"
+        "results = []\n"
+        "def work():\n"
+        "    results.append(wbgpu.evaluate(sys.argv[1], sys.argv[2], num_context=3).episodes)\n"
+        "threads = [threading.Thread(target=work) for _ in range(3)]\n"
+        "[thread.start() for thread in threads]\n"
+        "[thread.join() for thread in threads]\n"
+        "assert len(results) == 3 and results[0] == results[1] == results[2]\n"
+        "assert logging.getLogger('lightning.pytorch').level == level\n"
+    )
+    arguments = [sys.executable, "-c", program, str(suite / "gt"), str(suite / "predictions")]
+    outcome = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stderr

@@ -55,41 +55,42 @@ def check_folder(path: Path, flag: str) -> None:
 
 
 def check_file(path: Path, flag: str) -> None:
-    """Refuse an output file that cannot be written, before the work is done.
+    """Refuse an output file that cannot or should not be written, before the work is done.
 
     Raises:
-        ConfigurationError: the path is a folder, or its folder is not writable.
+        ConfigurationError: the path is a folder, its folder is not writable, or a file is there
+            that is no result (such as a video).
     """
     if path.is_dir():
         raise ConfigurationError(f"{flag}: expected a file name, {path} is a directory")
     check_folder(path.absolute().parent, flag)
+    if path.is_file() and path.stat().st_size and not _is_result(path):
+        raise ConfigurationError(
+            f"{flag}: {path} exists and is not a result, so it is not overwritten; "
+            "choose another name or remove it"
+        )
 
 
 def default_output(checkpoint_name: str) -> Path:
     """``<checkpoint name>.json``, as worldbench names it, in the current folder.
 
     Raises:
-        ConfigurationError: the name is not a plain file name, or a file of that name is there
-            and is not a batch result.
+        ConfigurationError: the name is not a plain file name.
     """
     if checkpoint_name != Path(checkpoint_name).name or checkpoint_name in ("", ".", ".."):
         raise ConfigurationError(
             f"--name: {checkpoint_name!r} also names a file and must not hold a path; "
             "say where the result goes with --output"
         )
-    path = Path(f"{checkpoint_name}.json")
-    if path.exists():
-        try:
-            document = read_json(path)
-        except ResultFileError:
-            document = None
-        kind = document.get("result_type") if isinstance(document, dict) else None
-        if kind != "batch_evaluation":
-            raise ConfigurationError(
-                f"{path} exists and is not a batch result, so it is not overwritten; "
-                "choose another --name, or say --output FILE"
-            )
-    return path
+    return Path(f"{checkpoint_name}.json")
+
+
+def _is_result(path: Path) -> bool:
+    try:
+        document = read_json(path)
+    except ResultFileError:
+        return False
+    return isinstance(document, dict) and "result_type" in document
 
 
 def _plain_name(episode_id: str) -> str:

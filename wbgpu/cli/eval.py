@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ import click
 
 from wbgpu.cli.artifacts import check_file, save
 from wbgpu.cli.evaluating import exit_code, project_values, quick_imports
-from wbgpu.errors import WbgpuError
+from wbgpu.errors import ConfigurationError, WbgpuError
 from wbgpu.records.project_file import load_project_file
 from wbgpu.records.strict_json import to_text, write_text
 from wbgpu.records.worldbench import batch_payload, evaluation_payload
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "eval",
-    short_help="The same through Hydra: key=value overrides, --multirun, --cfg job.",
+    short_help="Score a checkpoint through Hydra: key=value overrides, --multirun, --cfg job.",
     context_settings={"ignore_unknown_options": True},
     add_help_option=False,
 )
@@ -37,6 +37,7 @@ def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...])
     """Score a checkpoint with Hydra overrides."""
     with quick_imports():
         import hydra
+        from hydra.core.hydra_config import HydraConfig
         from hydra.errors import HydraException
         from omegaconf.errors import OmegaConfBaseException
 
@@ -45,12 +46,15 @@ def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...])
     codes: list[int] = []
 
     def job(config: DictConfig) -> None:
+        folder = Path(HydraConfig.get().runtime.output_dir)
         try:
-            codes.append(_evaluate(config, command_line, as_json))
-        except WbgpuError as error:
+            codes.append(_evaluate(config, folder, command_line, as_json))
+        except (WbgpuError, OSError) as error:
             # The other jobs of a sweep go on.
             click.echo(f"Error: {error}", err=True)
             codes.append(2)
+            if not any(folder.iterdir()):
+                folder.rmdir()
 
     application = hydra.main(
         config_path="pkg://wbgpu.configs", config_name="eval", version_base="1.3"
@@ -63,8 +67,9 @@ def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...])
     return max(codes, default=0)
 
 
-def _evaluate(config: DictConfig, command_line: str | None, as_json: bool) -> int:
+def _evaluate(config: DictConfig, folder: Path, command_line: str | None, as_json: bool) -> int:
     from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
 
     from wbgpu.evaluation.configuration import apply_defaults, check_metric_names, request_from
     from wbgpu.evaluation.run import run
@@ -76,6 +81,11 @@ def _evaluate(config: DictConfig, command_line: str | None, as_json: bool) -> in
     check_metric_names(config, overrides)
     output = None if config.output is None else Path(config.output)
     if output is not None:
+        if hydra_config.mode == RunMode.MULTIRUN and not _differs_by_job(overrides, "output"):
+            raise ConfigurationError(
+                f"output: every job of the sweep would write {output}; leave it out, each job's "
+                f"result is in its folder, such as {folder}"
+            )
         check_file(output, "output")
     result = run(
         request_from(config, project.path, command_line=command_line), show_progress=not as_json
@@ -85,7 +95,6 @@ def _evaluate(config: DictConfig, command_line: str | None, as_json: bool) -> in
     else:
         name, payload = "batch.json", batch_payload(result, gate=project.gate)
     text = to_text(payload)
-    folder = Path(hydra_config.runtime.output_dir)
     saved = save(folder, {name: text, "report.md": result_report(result)})
     if output is not None:
         write_text(output, text)
@@ -99,6 +108,12 @@ def _evaluate(config: DictConfig, command_line: str | None, as_json: bool) -> in
     click.echo(f"Saved result: {output or saved[name]}")
     click.echo(f"Saved report: {saved['report.md']}")
     return exit_code(result)
+
+
+def _differs_by_job(overrides: Sequence[str], key: str) -> bool:
+    """Whether the sweep gives ``key`` another value in each job."""
+    given = next((o for o in overrides if o.startswith(f"{key}=")), "")
+    return any(o.startswith(f"{key}=") and o != given for o in sys.argv) or "${" in given
 
 
 @contextmanager

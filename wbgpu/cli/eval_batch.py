@@ -67,7 +67,7 @@ def command(
     as_json: bool,
     overrides: tuple[str, ...],
 ) -> int:
-    r"""Score one checkpoint's predicted videos, paired with ground truth by relative path.
+    """Score one checkpoint's predicted videos, paired with ground truth by relative path.
 
     OVERRIDES are those of `wbgpu eval`, such as 'metrics=[visual_similarity,psnr]'.
 

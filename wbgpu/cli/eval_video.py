@@ -7,7 +7,13 @@ from pathlib import Path
 import click
 
 from wbgpu.cli.artifacts import check_folder, new_run_folder, save
-from wbgpu.cli.evaluating import evaluating_options, exit_code, prepare, run_request
+from wbgpu.cli.evaluating import (
+    evaluating_options,
+    exit_code,
+    prepare,
+    refuse_folders,
+    run_request,
+)
 from wbgpu.records.strict_json import to_text
 from wbgpu.records.worldbench import evaluation_payload
 from wbgpu.report.console import result_summary
@@ -47,13 +53,14 @@ def command(
     as_json: bool,
     overrides: tuple[str, ...],
 ) -> int:
-    r"""Score one predicted video against its ground truth, frame by frame.
+    """Score one predicted video against its ground truth, frame by frame.
 
     \b
     Example:
       wbgpu eval-video --ground-truth gt.mp4 --prediction pred.mp4 --skip-context 4
     """
     check_folder(output_root, "--output-root")
+    refuse_folders((ground_truth, "--ground-truth"), (prediction, "--prediction"))
     values = {
         "suite.ground_truth": str(ground_truth),
         "suite.predictions": str(prediction),

@@ -9,7 +9,13 @@ import click
 from wbgpu.cli.artifacts import check_folder, save
 from wbgpu.cli.contact_sheet import save_contact_sheet
 from wbgpu.cli.demo_suite import write_demo_pair
-from wbgpu.cli.evaluating import evaluating_options, exit_code, prepare, run_request
+from wbgpu.cli.evaluating import (
+    evaluating_options,
+    exit_code,
+    prepare,
+    refuse_folders,
+    run_request,
+)
 from wbgpu.errors import VideoError
 from wbgpu.records.strict_json import to_text
 from wbgpu.records.worldbench import evaluation_payload
@@ -72,7 +78,7 @@ def command(
     as_json: bool,
     overrides: tuple[str, ...],
 ) -> int:
-    r"""Score one saved predicted video; lengths, sizes and rates may differ within limits.
+    """Score one saved predicted video; lengths, sizes and rates may differ within limits.
 
     \b
     Example:
@@ -90,6 +96,7 @@ def command(
         if prediction is None:
             raise click.UsageError("Give --prediction, or --demo.")
         (truth,) = given
+    refuse_folders((truth, "--ground-truth"), (prediction, "--prediction"))
     values = {
         "suite.ground_truth": str(truth),
         "suite.predictions": str(prediction),

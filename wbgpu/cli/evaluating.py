@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from wbgpu.errors import InputError
 from wbgpu.records.project_file import ProjectFile, load_project_file
 from wbgpu.records.suite import SuiteResult
 
@@ -93,6 +94,13 @@ def quick_imports() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def refuse_folders(*paths: tuple[Path, str]) -> None:
+    """Refuse folders where one video is meant; ``paths`` are with their flags."""
+    for path, flag in paths:
+        if path.is_dir():
+            raise InputError(f"{flag}: {path} is a folder; score folders with eval-batch")
 
 
 def project_values(project: ProjectFile) -> dict[str, Any]:

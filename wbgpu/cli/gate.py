@@ -153,6 +153,7 @@ def command(
         if project.path is not None:
             click.echo(f"Configuration: {project.path}")
         click.echo(f"Saved gate result: {saved['gate.json']}")
+        click.echo(f"Saved report: {saved['gate.md']}")
         click.echo(f"Latest alias: {latest['gate.json']}")
     return 0 if verdict.status == "PASS" else 1
 

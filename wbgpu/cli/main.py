@@ -8,7 +8,6 @@ of the output has gone.
 from __future__ import annotations
 
 import importlib
-import os
 import shlex
 import sys
 import traceback
@@ -71,10 +70,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted.", err=True)
         return 130
-    except BrokenPipeError:
-        # The reader of a pipe has gone; what is still buffered must not fail once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+    except SystemExit as ended:
+        # click ends so, with 1, when the reader of a pipe has gone; 1 is FAIL and nothing else.
+        return 141 if ended.code == 1 else ended.code if isinstance(ended.code, int) else 0
     except OSError as error:
         click.echo(f"Error: {error}", err=True)
         return 2

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from wbgpu import sdk
-from wbgpu.cli.artifacts import check_file
+from wbgpu.cli.artifacts import check_folder
+from wbgpu.errors import ConfigurationError
 
 
 @click.command("report", short_help="A readable Markdown report of a result file.")
@@ -30,7 +31,9 @@ def command(result_json: Path, against: Path | None, output: Path | None, as_jso
     """
     folder = result_json if result_json.is_dir() else result_json.parent
     path = output or folder / "report.md"
-    check_file(path, "--output")
+    check_folder(path.absolute().parent, "--output")
+    if path.is_dir() or path.suffix == ".json":
+        raise ConfigurationError(f"--output: expected a Markdown file, got {path}")
     sdk.write_report(result_json, path, against)
     if as_json:
         click.echo(json.dumps({"report": str(path)}))

@@ -34,10 +34,11 @@ class EpisodePair:
 def find_videos(root: Path, role: str) -> dict[str, Path]:
     """Videos below ``root`` by relative POSIX path, sorted.
 
-    Folders behind symbolic links are not entered; links to files are followed.
+    Folders behind symbolic links are not entered, as in worldbench; links to files are followed.
 
     Raises:
-        InputError: the root is missing or not a folder; ``role`` names it.
+        InputError: the root is missing or not a folder (``role`` names it), a folder below cannot
+            be read, or a video is no regular file or has a name that is not UTF-8.
     """
     if not root.exists():
         raise InputError(f"{role} folder does not exist: {root}")
@@ -47,8 +48,8 @@ def find_videos(root: Path, role: str) -> dict[str, Path]:
     for folder, _, names in os.walk(root, onerror=_refuse):
         for name in names:
             path = Path(folder, name)
-            if path.suffix.lower() in VIDEO_EXTENSIONS and path.is_file():
-                found[path.relative_to(root).as_posix()] = path
+            if path.suffix.lower() in VIDEO_EXTENSIONS:
+                found[_episode_id(path, root)] = path
     return dict(sorted(found.items()))
 
 
@@ -103,6 +104,20 @@ def pair_files(ground_truth: Path, prediction: Path) -> EpisodePair:
                 f"supported: {', '.join(VIDEO_EXTENSIONS)}"
             )
     return EpisodePair(ground_truth.name, ground_truth, prediction)
+
+
+def _episode_id(path: Path, root: Path) -> str:
+    episode_id = path.relative_to(root).as_posix()
+    if not path.is_file():
+        raise InputError(f"{path}: not a file; a link that leads nowhere, a FIFO or a device")
+    try:
+        episode_id.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{root}: the file name {os.fsencode(episode_id)!r} is not UTF-8; rename it, or run in "
+            "a UTF-8 locale"
+        ) from None
+    return episode_id
 
 
 def _refuse(error: OSError) -> NoReturn:

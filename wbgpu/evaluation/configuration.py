@@ -6,6 +6,7 @@ import copy
 import difflib
 import functools
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.records.profile import MetricSetting, Profile
 
 CONFIG_MODULE = "wbgpu.configs"
+_MAX_LISTED = 20
+_hydra_lock = threading.RLock()
 
 
 def compose(
@@ -101,6 +104,18 @@ def request_from(
     Raises:
         ConfigurationError: a value is missing or wrong; the message names the key.
     """
+    try:
+        return _request_from(config, configuration_file, notes, command_line)
+    except OmegaConfBaseException as error:
+        raise ConfigurationError(f"the configuration is incomplete or wrong: {error}") from error
+
+
+def _request_from(
+    config: DictConfig,
+    configuration_file: Path | None,
+    notes: tuple[str, ...],
+    command_line: str | None,
+) -> EvaluationRequest:
     missing = sorted(OmegaConf.missing_keys(config))
     if missing:
         raise ConfigurationError(f"missing value for {', '.join(missing)}; set {missing[0]}=...")
@@ -187,7 +202,10 @@ def _profile(composite: DictConfig) -> Profile:
             raise ConfigurationError(
                 f"composite.{name}: expected enabled, required and weight, got {entry!r}"
             )
-        settings[name] = MetricSetting(**{str(key): value for key, value in entry.items()})
+        try:
+            settings[name] = MetricSetting(**{str(key): value for key, value in entry.items()})
+        except ConfigurationError as error:
+            raise ConfigurationError(f"composite.{name}.{error}") from None
     return Profile(settings)
 
 
@@ -199,7 +217,8 @@ def _unknown(name: str, kind: str, known: Iterable[str]) -> ConfigurationError:
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
     hint = f"; nearest: {near[0]!r}" if near else ""
-    return ConfigurationError(f"unknown {kind} {name!r}{hint}; known: {', '.join(names)}")
+    listed = f"; known: {', '.join(names)}" if len(names) <= _MAX_LISTED else ""
+    return ConfigurationError(f"unknown {kind} {name!r}{hint}{listed}")
 
 
 def _options(group: str) -> list[str]:
@@ -229,11 +248,12 @@ def _of_type(node: DictConfig, key: str, kind: Any, section: str) -> Any:
 @contextmanager
 def _own_hydra() -> Iterator[None]:
     """A Hydra of our own, also inside somebody else's Hydra application."""
-    theirs = GlobalHydra.instance().hydra
-    GlobalHydra.instance().clear()
-    try:
-        with initialize_config_module(CONFIG_MODULE, version_base="1.3"):
-            yield
-    finally:
-        # Not the instance from above: Hydra replaces it when its context ends.
-        GlobalHydra.instance().hydra = theirs
+    with _hydra_lock:
+        theirs = GlobalHydra.instance().hydra
+        GlobalHydra.instance().clear()
+        try:
+            with initialize_config_module(CONFIG_MODULE, version_base="1.3"):
+                yield
+        finally:
+            # Not the instance from above: Hydra replaces it when its context ends.
+            GlobalHydra.instance().hydra = theirs

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 
 import torch
+from lightning.fabric.plugins.environments.lightning import LightningEnvironment
 from lightning.pytorch import Trainer
 
 from wbgpu.aggregate.summary import summarize
@@ -138,6 +139,8 @@ def _measure(
             enable_model_summary=False,
             enable_progress_bar=False,
             use_distributed_sampler=False,
+            # Not the cluster's: on a SLURM node with several tasks Lightning would wait for them.
+            plugins=[LightningEnvironment()],
             callbacks=[EvaluationProgress(len(pairs))] if show_progress else [],
         )
         with _keyboard_interrupt(trainer):
@@ -206,12 +209,18 @@ def _keyboard_interrupt(trainer: Trainer) -> Iterator[None]:
 @contextmanager
 def _quiet_lightning() -> Iterator[None]:
     """Lightning announces devices and tips, and warns about loaders it does not know."""
-    logger = logging.getLogger("lightning.pytorch")
-    level = logger.level
-    logger.setLevel(logging.WARNING)
+    handlers = logging.getLogger("lightning.pytorch").handlers[:]
+
+    # Filters of our own and not the level: evaluations on several threads come and go.
+    def only_warnings(record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.WARNING
+
+    for handler in handlers:
+        handler.addFilter(only_warnings)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module=r"lightning\.")
             yield
     finally:
-        logger.setLevel(level)
+        for handler in handlers:
+            handler.removeFilter(only_warnings)
