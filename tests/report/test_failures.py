@@ -70,6 +70,14 @@ def test_horizons_of_one_metric_share_a_line_that_names_the_worst() -> None:
     ]
     other = Failure("horizon", {**DROP, "horizon": 4, "metric": "n"})
     assert failure_lines([*failures, other]) == [
-        "Horizon t+3 to t+4, t+6 m: largest drop -7.50 at t+4; threshold 0",
+        "Horizon t+4 m: 97.52 -> 94.64 (-7.50); threshold 0; "
+        "largest of 3 drops, at t+3 to t+4, t+6",
         "Horizon t+4 n: 97.52 -> 94.64 (-2.88); threshold 0",
     ]
+
+
+def test_scattered_horizons_are_not_all_listed() -> None:
+    """Twenty spans of one horizon are a line that nobody reads."""
+    failures = [Failure("horizon", {**DROP, "horizon": t, "metric": "m"}) for t in range(2, 20, 2)]
+    (line,) = failure_lines(failures)
+    assert line.endswith("; largest of 9 drops, between t+2 and t+18")

@@ -19,7 +19,7 @@ def test_p07_the_headline_says_score_coverage_and_skill() -> None:
     head = text.split("##")[0]
     assert "**Composite score: 71.00** of 100" in head
     assert "Metric coverage: 1 of 5 configured metrics" in head
-    assert "at t+1 to t+2 (median step skill < -0.005).**" in head
+    assert "at t+1 to t+2 (median step skill < -0.005), each step judged alone.**" in head
 
 
 def test_every_table_row_has_as_many_cells_as_its_header() -> None:
@@ -162,3 +162,38 @@ def test_a_passing_gate_report_names_no_regression() -> None:
     text = gate_report(gate(BATCH, BATCH))
     assert text.startswith("# Gate: PASS\n")
     assert "No configured regression threshold was exceeded." in text
+
+
+def test_few_episodes_are_listed_once_and_many_by_what_they_are() -> None:
+    """'Worst' over episodes that all gained, and the same five again as 'best', confuse."""
+    few = gate_report(gate(BATCH, BATCH))
+    assert few.count("| c.mp4 |") == 1
+    assert "## Episodes, lowest change first" in few
+    ids = [f"e{index:02}" for index in range(12)]
+    before = simple_suite({name: [50.0] for name in ids})
+    for sign, titles in (
+        (1.0, ("## Smallest gains", "## Largest gains")),
+        (-1.0, ("## Largest drops", "## Smallest drops")),
+    ):
+        after = simple_suite({name: [50.0 + sign * (1 + i)] for i, name in enumerate(ids)})
+        text = gate_report(gate(before, after))
+        assert all(title in text for title in titles)
+    mixed = simple_suite({name: [44.5 + index] for index, name in enumerate(ids)})
+    text = gate_report(gate(before, mixed))
+    assert "## Largest drops" in text
+    assert "## Largest gains" in text
+
+
+def test_provenance_of_both_sides_is_printed_once_where_it_is_equal() -> None:
+    """Twenty equal lines hide the one that differs."""
+    text = gate_report(gate(BATCH, replace(BATCH, predictions_root="other", checkpoint_name="n")))
+    assert text.count("Ground-truth identity") == 1
+    assert "## Baseline: step00900\n\n- Predictions: pred\n" in text
+    assert "## Candidate: n\n\n- Predictions: other\n" in text
+
+
+def test_a_gate_report_names_the_file_of_its_thresholds() -> None:
+    """A file in the working folder can turn a FAIL into a PASS."""
+    verdict = gate(BATCH, BATCH)
+    assert "- Configuration file: conf/wbgpu.yml" in gate_report(verdict, "conf/wbgpu.yml")
+    assert "- Configuration file: none" in gate_report(verdict)

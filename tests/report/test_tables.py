@@ -5,7 +5,7 @@ from wbgpu.report.tables import escape, table
 
 def test_an_id_cannot_break_a_table() -> None:
     """Ids are paths, and paths may hold anything."""
-    assert escape("a|b\n c`<i>* < 0") == "a\\|b c\\`&lt;i>\\* < 0"
+    assert escape("a|b\n c`<i>* < 0") == "a\\|b\\\\n c\\`&lt;i>\\* < 0"
 
 
 def test_columns_are_aligned_as_asked() -> None:

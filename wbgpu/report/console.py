@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from wbgpu.records.comparison import Comparison, Verdict
+from collections.abc import Sequence
+
+from wbgpu.records.comparison import UNCHANGED_TOLERANCE, Comparison, Verdict
 from wbgpu.records.suite import SuiteResult
 from wbgpu.records.summary import Coverage, MetricSummary
-from wbgpu.report.failures import failure_line
+from wbgpu.report.failures import failure_lines
 from wbgpu.report.numbers import (
     ABSENT,
     change,
@@ -15,7 +17,15 @@ from wbgpu.report.numbers import (
     setting,
     signed_quantity,
 )
+from wbgpu.report.sides import (
+    differing_settings,
+    effect_line,
+    episodes_note,
+    thresholds_line,
+    ungated_line,
+)
 from wbgpu.report.skill import skill_sentences
+from wbgpu.report.text import one_line
 
 
 def result_summary(result: SuiteResult) -> str:
@@ -53,19 +63,21 @@ def result_summary(result: SuiteResult) -> str:
             if e.failure is not None
         ]
     warnings = [f"  {e.episode_id}: {text}" for e in result.episodes for text in e.warnings]
-    return "\n".join([*lines, *(["", "Warnings:", *warnings] if warnings else [])])
+    return _text([*lines, *(["", "Warnings:", *warnings] if warnings else [])])
 
 
 def verdict_summary(verdict: Verdict) -> str:
     """The lines that a gate prints; the first is ``PASS`` or ``FAIL``."""
     comparison = verdict.comparison
     baseline, candidate = comparison.baseline, comparison.candidate
-    lines = [verdict.status, ""]
+    ungated = ungated_line(comparison)
+    lines = [verdict.status, *([] if ungated is None else [ungated]), ""]
     lines += [f"Baseline:  {baseline.checkpoint_name}", f"Candidate: {candidate.checkpoint_name}"]
     lines += ["", "Composite Score:"]
     lines.append(f"{score(baseline.summary.score)} -> {score(candidate.summary.score)}")
     overall = comparison.overall
-    lines.append(f"Change: {ABSENT if overall is None else change(overall.change)}")
+    note = _in_brackets(episodes_note(comparison))
+    lines.append(f"Change: {ABSENT if overall is None else change(overall.change) + note}")
     if verdict.interval is not None:
         interval = verdict.interval
         lines.append(
@@ -73,13 +85,18 @@ def verdict_summary(verdict: Verdict) -> str:
             f"{change(interval.lower)} to {change(interval.upper)} "
             f"({interval.num_samples} bootstrap samples, {interval.num_episodes} episodes)"
         )
+    if (effect := effect_line(comparison)) is not None:
+        lines.append(effect)
     lines += _coverage(candidate.summary.coverage, "")
     for side, result in (("Baseline", baseline), ("Candidate", candidate)):
         lines += [f"{side}: {sentence.text}" for sentence in skill_sentences(result)]
     if verdict.failures:
-        lines += ["", "Regression detected:", *map(failure_line, verdict.failures)]
+        lines += ["", "Regression detected:", *failure_lines(verdict.failures)]
     else:
         lines += ["", "No configured regression threshold was exceeded."]
+    if comparison.mismatches:
+        lines += differing_settings(comparison)
+    lines.append(thresholds_line(verdict, UNCHANGED_TOLERANCE))
     if verdict.warnings:
         lines += ["", "Warnings:", *(f"- {warning}" for warning in verdict.warnings)]
     lines += _other_metrics(comparison)
@@ -93,7 +110,15 @@ def verdict_summary(verdict: Verdict) -> str:
     if comparison.worst_changes:
         lines += ["", "Worst episodes:"]
         lines += [f"{c.episode_id}    {change(c.change)}" for c in comparison.worst_changes]
-    return "\n".join(lines)
+    return _text(lines)
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "\n".join(map(one_line, lines))
+
+
+def _in_brackets(note: str) -> str:
+    return f" ({note})" if note else ""
 
 
 def _coverage(coverage: Coverage, tail: str) -> list[str]:
@@ -109,17 +134,19 @@ def _metric(result: SuiteResult, name: str, metric: MetricSummary) -> str:
     if metric.distribution is None:
         reasons = dict.fromkeys(item.reason for item in metric.unavailable if item.reason)
         return f"{ABSENT}  {counts}  {'; '.join(reasons) or metric.reason}"
-    unit = result.metric_infos[name].unit
-    return f"{quantity(metric.distribution.mean, unit)} {unit}  {counts}"
+    info = result.metric_infos[name]
+    direction = "" if info.higher_is_better else "  lower is better"
+    return f"mean {quantity(metric.distribution.mean, info.unit)} {info.unit}  {counts}{direction}"
 
 
 def _other_metrics(comparison: Comparison) -> list[str]:
     infos = comparison.candidate.metric_infos
     rows = [
-        f"{c.metric}: {quantity(c.baseline, infos[c.metric].unit)} -> "
+        f"{c.metric}: mean {quantity(c.baseline, infos[c.metric].unit)} -> "
         f"{quantity(c.candidate, infos[c.metric].unit)} {infos[c.metric].unit} "
         f"({signed_quantity(c.change, infos[c.metric].unit)}, "
         f"{'higher' if infos[c.metric].higher_is_better else 'lower'} is better)"
+        f"{_in_brackets(episodes_note(comparison, c.metric))}"
         for c in comparison.other_metrics
     ]
-    return ["", "Other metrics:", *rows] if rows else []
+    return ["", "Other metrics (not gated):", *rows] if rows else []

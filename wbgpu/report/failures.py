@@ -9,6 +9,8 @@ from wbgpu.records.worldbench import horizon_label
 from wbgpu.report.numbers import change, score, setting
 from wbgpu.report.skill import label_spans
 
+_MAX_SPANS = 3
+
 _TITLES = {
     "overall": "Composite Score",
     "composite_improvement": "Composite Score improvement",
@@ -33,7 +35,7 @@ def failure_line(failure: Failure) -> str:
 
 
 def failure_lines(failures: Sequence[Failure]) -> list[str]:
-    """One line for each broken rule, and one for all horizons at which a metric dropped."""
+    """One line for each broken rule; a metric's horizons share one, which states the worst."""
     lines: dict[str, list[Failure]] = {}
     for failure in failures:
         horizon = failure.kind == "horizon"
@@ -48,12 +50,13 @@ def failure_lines(failures: Sequence[Failure]) -> list[str]:
 def _horizons_line(group: Sequence[Failure]) -> str:
     if len(group) == 1:
         return failure_line(group[0])
-    worst = min(group, key=lambda failure: failure.evidence["change"]).evidence
-    spans = ", ".join(label_spans([failure.evidence["horizon"] for failure in group]))
-    return (
-        f"Horizon {spans} {worst['metric']}: largest drop {change(worst['change'])} at "
-        f"{horizon_label(worst['horizon'])}; threshold {setting(worst['allowed_drop'])}"
-    )
+    worst = min(group, key=lambda failure: failure.evidence["change"])
+    horizons = sorted(failure.evidence["horizon"] for failure in group)
+    spans = list(label_spans(horizons))
+    where = f"at {', '.join(spans)}"
+    if len(spans) > _MAX_SPANS:
+        where = f"between {horizon_label(horizons[0])} and {horizon_label(horizons[-1])}"
+    return f"{failure_line(worst)}; largest of {len(group)} drops, {where}"
 
 
 def _explanation(failure: Failure) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from wbgpu.records.comparison import Comparison, Verdict
+from collections.abc import Sequence
+
+from wbgpu.records.comparison import UNCHANGED_TOLERANCE, Comparison, EpisodeChange, Verdict
 from wbgpu.records.metric import SCORE_UNIT
 from wbgpu.records.worldbench import horizon_label
 from wbgpu.report.failures import failure_lines
@@ -15,6 +17,14 @@ from wbgpu.report.numbers import (
     signed_quantity,
 )
 from wbgpu.report.result_sections import coverage_lines, failed_section, skill_lines
+from wbgpu.report.sides import (
+    differing_settings,
+    direction_of,
+    effect_line,
+    episodes_note,
+    tolerance_text,
+    ungated_line,
+)
 from wbgpu.report.tables import escape, table
 
 
@@ -24,10 +34,13 @@ def gate_headline(verdict: Verdict) -> list[str]:
     before, after = comparison.baseline, comparison.candidate
     overall = comparison.overall
     moved = ABSENT if overall is None else change(overall.change)
+    if note := episodes_note(comparison):
+        moved += f", {note}"
     lines = [
         f"- {escape(before.checkpoint_name)} -> {escape(after.checkpoint_name)}",
         f"- **Composite score: {score(before.summary.score)} -> {score(after.summary.score)} "
         f"({moved})**",
+        *([] if (ungated := ungated_line(comparison)) is None else [f"- **{escape(ungated)}**"]),
         f"- Episodes: {len(comparison.improved)} improved, {len(comparison.regressed)} regressed, "
         f"{comparison.num_unchanged} unchanged",
     ]
@@ -38,11 +51,8 @@ def gate_headline(verdict: Verdict) -> list[str]:
             f"{change(interval.lower)} to {change(interval.upper)} ({interval.method}, "
             f"{interval.num_samples} samples, seed {interval.seed})"
         )
-    if (effect := comparison.minimum_detectable_effect) is not None:
-        lines.append(
-            f"- Minimum detectable effect of these {len(comparison.episodes)} episodes: "
-            f"{score(effect)} points (5 % two-sided, 80 % power)"
-        )
+    if (effect := effect_line(comparison)) is not None:
+        lines.append(f"- {effect}")
     lines += coverage_lines(after)
     for side, result in (("Baseline", before), ("Candidate", after)):
         lines += skill_lines(result, f"{side}: ")
@@ -51,10 +61,12 @@ def gate_headline(verdict: Verdict) -> list[str]:
 
 def gate_reasons(verdict: Verdict) -> list[str]:
     """Broken rules, warnings and failed episodes."""
-    lines = ["## Regression detected" if verdict.failures else "## No regression", ""]
+    lines = ["## Regression detected" if verdict.failures else "## No threshold exceeded", ""]
     lines += [f"- {escape(line)}" for line in failure_lines(verdict.failures)]
     if not verdict.failures:
         lines.append("No configured regression threshold was exceeded.")
+    if verdict.comparison.mismatches:
+        lines += [f"- {escape(line)}" for line in differing_settings(verdict.comparison)]
     lines.append("")
     if verdict.warnings:
         lines += ["## Warnings", "", *(f"- {escape(w)}" for w in verdict.warnings), ""]
@@ -77,11 +89,15 @@ def gate_metrics(comparison: Comparison) -> list[str]:
                 quantity(item.baseline, info.unit),
                 quantity(item.candidate, info.unit),
                 signed_quantity(item.change, info.unit),
-                f"{item.baseline_count}/{item.candidate_count}",
+                direction_of(item.change, info.higher_is_better),
+                episodes_note(comparison, item.metric) or str(item.baseline_count),
             ]
         )
-    header = ["Metric", "Unit", "Better", "Baseline", "Candidate", "Change", "Episodes (both)"]
-    return ["## Metrics", "", *table("lllrrrr", header, rows)] if rows else []
+    header = ["Metric", "Unit", "Better", "Baseline", "Candidate", "Change", "Direction"]
+    header.append("Episodes")
+    if not rows:
+        return []
+    return ["## Metrics", "", "Means over episodes.", "", *table("lllrrrlr", header, rows)]
 
 
 def gate_horizons(comparison: Comparison) -> list[str]:
@@ -115,14 +131,18 @@ def gate_horizons(comparison: Comparison) -> list[str]:
 
 
 def gate_episodes(comparison: Comparison) -> list[str]:
-    """The episodes that moved most."""
+    """All episodes when they are few, else those that moved most."""
     if not comparison.episodes:
         return []
+    lowest, highest = comparison.worst_changes, comparison.best_changes
+    parts = [
+        (_title(lowest, "Largest drops", "Smallest gains", "Lowest changes"), lowest),
+        (_title(highest, "Smallest drops", "Largest gains", "Highest changes"), highest),
+    ]
+    if len(comparison.episodes) <= len(lowest) + len(highest):
+        parts = [("Episodes, lowest change first", _by_change(comparison))]
     lines = []
-    for title, items in (
-        ("Worst episodes", comparison.worst_changes),
-        ("Best episodes", comparison.best_changes),
-    ):
+    for title, items in parts:
         rows = [
             [escape(c.episode_id), score(c.baseline), score(c.candidate), change(c.change)]
             for c in items
@@ -132,10 +152,22 @@ def gate_episodes(comparison: Comparison) -> list[str]:
     return lines
 
 
-def gate_limits(verdict: Verdict) -> list[str]:
+def _title(items: Sequence[EpisodeChange], drops: str, gains: str, mixed: str) -> str:
+    if all(item.change < 0 for item in items):
+        return drops
+    return gains if all(item.change > 0 for item in items) else mixed
+
+
+def _by_change(comparison: Comparison) -> tuple[EpisodeChange, ...]:
+    return tuple(sorted(comparison.episodes, key=lambda item: item.change))
+
+
+def gate_limits(verdict: Verdict, configuration_file: str | None) -> list[str]:
     """The thresholds that were applied."""
-    lines = [f"## Thresholds (policy {verdict.policy})", ""]
+    tolerance = tolerance_text(UNCHANGED_TOLERANCE)
+    lines = [f"## Thresholds (policy {verdict.policy})", "", f"In points; {tolerance}.", ""]
     for name, value in verdict.thresholds.items():
         text = ", ".join(value) or "none" if isinstance(value, (list, tuple)) else setting(value)
         lines.append(f"- {name}: {escape('no limit' if value is None else text)}")
+    lines.append(f"- Configuration file: {escape(configuration_file or 'none')}")
     return [*lines, ""]

@@ -12,7 +12,7 @@ from wbgpu.report.gate_sections import (
     gate_metrics,
     gate_reasons,
 )
-from wbgpu.report.origin import origin_section
+from wbgpu.report.origin import origin_section, pair_origin_sections
 from wbgpu.report.result_sections import (
     baseline_section,
     failed_section,
@@ -44,8 +44,13 @@ def result_report(result: SuiteResult, baseline: SuiteResult | None = None) -> s
     return "\n".join(lines)
 
 
-def gate_report(verdict: Verdict) -> str:
-    """A report of a verdict."""
+def gate_report(verdict: Verdict, configuration_file: str | None = None) -> str:
+    """A report of a verdict.
+
+    Args:
+        verdict: what the gate said.
+        configuration_file: the wbgpu.yml or worldbench.yml that supplied thresholds, if any.
+    """
     comparison = verdict.comparison
     lines = [f"# Gate: {verdict.status}", ""]
     lines += gate_headline(verdict)
@@ -53,7 +58,6 @@ def gate_report(verdict: Verdict) -> str:
     lines += gate_metrics(comparison)
     lines += gate_horizons(comparison)
     lines += gate_episodes(comparison)
-    lines += gate_limits(verdict)
-    for side, result in (("Baseline", comparison.baseline), ("Candidate", comparison.candidate)):
-        lines += origin_section(result, f"{side}: {escape(result.checkpoint_name)}")
+    lines += gate_limits(verdict, configuration_file)
+    lines += pair_origin_sections(comparison.baseline, comparison.candidate)
     return "\n".join(lines)

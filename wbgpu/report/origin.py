@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from wbgpu.records.suite import SuiteResult
 from wbgpu.report.numbers import setting
 from wbgpu.report.tables import escape
@@ -11,7 +13,27 @@ _UNKNOWN = "not recorded in the file"
 
 def origin_section(result: SuiteResult, title: str = "Protocol and provenance") -> list[str]:
     """How the numbers came about, as a list."""
-    rows = {
+    return _section(title, _rows(result))
+
+
+def pair_origin_sections(baseline: SuiteResult, candidate: SuiteResult) -> list[str]:
+    """How both came about: first what they share, then what each has alone."""
+    before, after = _rows(baseline), _rows(candidate)
+    shared = {key: text for key, text in before.items() if after.get(key) == text}
+    lines = _section("Protocol and provenance of both", shared) if shared else []
+    for side, result, rows in (("Baseline", baseline, before), ("Candidate", candidate, after)):
+        own = {key: text for key, text in rows.items() if key not in shared}
+        if own:
+            lines += _section(f"{side}: {escape(result.checkpoint_name)}", own)
+    return lines
+
+
+def _section(title: str, rows: Mapping[str, str]) -> list[str]:
+    return [f"## {title}", "", *(f"- {key}: {escape(text)}" for key, text in rows.items()), ""]
+
+
+def _rows(result: SuiteResult) -> dict[str, str]:
+    return {
         "Made by": f"{result.producer} at {result.created_at}",
         "Ground truth": result.ground_truth_root,
         "Predictions": result.predictions_root,
@@ -27,7 +49,6 @@ def origin_section(result: SuiteResult, title: str = "Protocol and provenance") 
         **_protocol(result),
         **_provenance(result),
     }
-    return [f"## {title}", "", *(f"- {key}: {escape(text)}" for key, text in rows.items()), ""]
 
 
 def _alignment(result: SuiteResult) -> dict[str, str]:

@@ -7,7 +7,8 @@ from wbgpu.records.suite import EpisodeResult, SuiteResult
 from wbgpu.records.summary import Distribution, HorizonSummary
 from wbgpu.records.worldbench import horizon_label
 from wbgpu.report.numbers import ABSENT, change, percent, quantity, score, signed_quantity
-from wbgpu.report.skill import DYNAMIC_SKILL, SKILL, is_worse, skill_sentences
+from wbgpu.report.sides import direction_of
+from wbgpu.report.skill import DYNAMIC_SKILL, RULE, SKILL, is_worse, skill_sentences
 from wbgpu.report.tables import escape, table
 
 _MAIN_OTHERS = ("psnr", SKILL, DYNAMIC_SKILL)
@@ -127,6 +128,7 @@ def horizon_section(result: SuiteResult) -> list[str]:
         "*step*: at that step alone.",
         "",
         *table("l" + "r" * (len(header) - 1), header, rows),
+        *([RULE, ""] if counted else []),
     ]
 
 
@@ -151,7 +153,7 @@ def baseline_section(result: SuiteResult, baseline: SuiteResult) -> list[str]:
     before, after = baseline.summary.score, result.summary.score
     if before is not None and after is not None:
         moved = after - before
-        direction = _direction(moved, higher_is_better=True)
+        direction = direction_of(moved, higher_is_better=True)
         rows.append(["composite", score(before), score(after), change(moved), direction])
     for name in result.measured_metrics:
         theirs = baseline.summary.metrics.get(name)
@@ -174,15 +176,9 @@ def _metric_change(result: SuiteResult, baseline: SuiteResult, name: str) -> lis
             quantity(theirs.mean, info.unit),
             quantity(ours.mean, info.unit),
             signed_quantity(difference, info.unit),
-            _direction(difference, info.higher_is_better),
+            direction_of(difference, info.higher_is_better),
         ]
     ]
-
-
-def _direction(difference: float, higher_is_better: bool) -> str:
-    if difference == 0:
-        return "same"
-    return "better" if (difference > 0) == higher_is_better else "worse"
 
 
 def _cell(result: SuiteResult, summary: HorizonSummary, name: str, view: str) -> str:

@@ -20,6 +20,11 @@ DYNAMIC_SKILL = "skill_persistence_dynamic"
 LEVEL = 0.005
 """Skill around 0 that coding noise can make."""
 
+RULE = (
+    "Worse than copying at a horizon: the median episode's skill at that single step is below "
+    f"{-LEVEL:g}; within {LEVEL:g} of 0 counts as level."
+)
+
 _NAMES = {SKILL: "whole frame", DYNAMIC_SKILL: "moving region"}
 
 
@@ -59,6 +64,8 @@ def _sentences(result: SuiteResult, metric: str, region: str) -> Iterator[SkillS
     if summary.distribution is None:
         reason = next((item.reason for item in summary.unavailable if item.reason), "no reason")
         text = f"Skill against copying the last frame ({region}) is not known: {reason}"
+        if result.num_context == 0:
+            text += " (no context frame: was --skip-context forgotten?)"
         yield SkillSentence(text, is_warning=False)
         return
     values = [
@@ -71,8 +78,9 @@ def _sentences(result: SuiteResult, metric: str, region: str) -> Iterator[SkillS
     worse = is_worse(median)
     verdict = "worse than" if worse else "better than" if median > LEVEL else "level with"
     yield SkillSentence(
-        f"Over all steps ({region}): {verdict} copying the last frame, median skill "
-        f"{signed_quantity(median, 'skill')}, worse in {losing} of {len(values)} episodes.",
+        f"Over all steps ({region}): {verdict} copying the last frame, skill "
+        f"{signed_quantity(median, 'skill')} in the median episode, "
+        f"worse in {losing} of {len(values)} episodes.",
         is_warning=worse,
     )
     if any(metric in horizon.step for horizon in result.summary.horizons):
@@ -80,7 +88,8 @@ def _sentences(result: SuiteResult, metric: str, region: str) -> Iterator[SkillS
         spans = ", ".join(label_spans(horizons))
         where = f" at {spans} (median step skill < {-LEVEL:g})" if horizons else ": at no horizon"
         yield SkillSentence(
-            f"Worse than copying the last frame ({region}){where}.", is_warning=bool(horizons)
+            f"Worse than copying the last frame ({region}){where}, each step judged alone.",
+            is_warning=bool(horizons),
         )
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from wbgpu.report.text import one_line
+
 
 def escape(text: str) -> str:
     """Text that stands in one Markdown table cell or line as it is."""
+    text = one_line(text)
     for plain in ("\\", "|", "`", "*"):
         text = text.replace(plain, f"\\{plain}")
     text = re.sub("<(?=[A-Za-z/!?])", "&lt;", text)
