@@ -63,11 +63,13 @@ class ResultFileError(InputError):
 
     Attributes:
         path: the file.
-        json_path: where in the document, such as ``$.episodes[2].score``; ``$`` is the whole.
+        json_path: where in the document, such as ``$.episodes[2].score``; ``$`` is the whole, which
+            the message leaves out.
     """
 
     def __init__(self, path: str | Path, json_path: str, reason: str) -> None:
-        super().__init__(f"{path}: {json_path}: {reason}")
+        place = f"{path}" if json_path == "$" else f"{path}: {json_path}"
+        super().__init__(f"{place}: {reason}")
         self.path = Path(path)
         self.json_path = json_path
         self.reason = reason

@@ -127,8 +127,8 @@ def compare(
     """Compare two results on the same episodes; change is candidate - baseline.
 
     Raises:
-        IncompatibleResultsError: other episodes, other ground truth, or (``strict``) another
-            number of context frames.
+        IncompatibleResultsError: other episodes, other ground truth, two definitions of one
+            metric, or (``strict``) another number of context frames.
         ResultFileError: as :func:`load_result`.
     """
     return _compare(_result(baseline), _result(candidate), strict=strict)

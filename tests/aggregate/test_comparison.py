@@ -122,16 +122,30 @@ def _with_protocol(batch: SuiteResult, **changes: Any) -> SuiteResult:
     return replace(batch, protocol=replace(batch.protocol, **changes))
 
 
+def _redefined(batch: SuiteResult, name: str, metric_id: str) -> SuiteResult:
+    assert isinstance(batch.protocol, Protocol)
+    info = replace(batch.metric_infos[name], metric_id=metric_id)
+    found = replace(batch, metric_infos={**batch.metric_infos, name: info})
+    return _with_protocol(found, metric_ids={**batch.protocol.metric_ids, name: metric_id})
+
+
 def test_differing_protocols_are_listed_when_both_files_have_one(pair: SuiteResult) -> None:
-    """worldbench cannot tell that a baseline was scored with another SSIM."""
-    ids = {"visual_similarity": "visual_similarity/worldbench-1.0-luma"}
-    other = _with_protocol(pair, metric_ids=ids, resize_policy="bilinear")
+    """Resized predictions are another measurement."""
+    other = _with_protocol(pair, resize_policy="bilinear")
     assert compare(pair, other).mismatches == (
-        "definitions of visual_similarity differ: visual_similarity/worldbench-1.0 vs "
-        "visual_similarity/worldbench-1.0-luma",
         "protocols differ in resize_policy: refuse vs bilinear",
     )
     assert compare(pair, replace(other, protocol=None)).mismatches == ()
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_two_definitions_of_one_metric_are_never_compared(pair: SuiteResult, strict: bool) -> None:
+    """Another SSIM moves the composite by points; worldbench cannot tell."""
+    other = _redefined(pair, "visual_similarity", "visual_similarity/worldbench-1.0-luma")
+    message = r"visual_similarity \(visual_similarity/worldbench-1.0 and .*1.0-luma\)"
+    with pytest.raises(IncompatibleResultsError, match=message):
+        compare(pair, other, strict=strict)
+    compare(pair, replace(other, protocol=None), strict=strict)
 
 
 def test_other_metrics_are_compared_in_both_views_unless_defined_otherwise() -> None:
@@ -150,9 +164,8 @@ def test_other_metrics_are_compared_in_both_views_unless_defined_otherwise() -> 
         (2, "prefix", 2.0),
         (2, "step", 2.0),
     ]
-    renamed = _with_protocol(after, metric_ids={"psnr": "psnr/2"})
-    assert compare(before, renamed).other_metrics == ()
-    assert compare(before, renamed).mismatches == ("definitions of psnr differ: psnr/1 vs psnr/2",)
+    with pytest.raises(IncompatibleResultsError, match=r"psnr \(psnr/1 and psnr/2\)"):
+        compare(before, _redefined(after, "psnr", "psnr/2"), strict=False)
 
 
 def test_the_minimum_detectable_effect_is_of_the_paired_changes(pair: SuiteResult) -> None:

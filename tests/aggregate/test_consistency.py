@@ -26,7 +26,7 @@ def _all_scores(value: float) -> Callable[[Any], None]:
     def change(document: Any) -> None:
         for entry in document["episodes"]:
             entry["score"] = entry["result"]["score"] = value
-            entry["result"]["episodes"][0]["score"] = value
+            entry["result"]["composite_score"] = entry["result"]["episodes"][0]["score"] = value
 
     return change
 
@@ -40,13 +40,21 @@ def _edit(*keys: Any, value: Any) -> Callable[[Any], None]:
     return change
 
 
+def _overall(key: str, value: Any) -> Callable[[Any], None]:
+    def change(document: Any) -> None:
+        for place in ("overall", "composite_score"):
+            document["aggregate"][place][key] = value
+
+    return change
+
+
 def _twice(document: Any) -> None:
     document["episodes"][1] = copy.deepcopy(document["episodes"][0])
     document["episode_ids"][1] = document["episode_ids"][0]
 
 
 def _nothing(document: Any) -> None:
-    document["episodes"], document["episode_ids"] = [], []
+    document["episodes"], document["episode_ids"], document["episode_count"] = [], [], 0
 
 
 def _prefix_score(document: Any) -> None:
@@ -60,6 +68,12 @@ def _prefix_value(document: Any) -> None:
 
 def _whole_episode_less(document: Any) -> None:
     del document["episodes"][2], document["episode_ids"][2]
+    document["episode_count"] -= 1
+
+
+def _weights(document: Any) -> None:
+    for place in (document, document["coverage"]):
+        place["effective_normalized_weights"]["visual_similarity"] = 0.9
 
 
 VISUAL = ("metrics", "visual_similarity")
@@ -74,10 +88,10 @@ COVERAGE = "$.coverage"
         (_all_scores(-50.0), "$.episodes[0].score"),
         (_all_scores(150.0), "$.episodes[0].score"),
         (_all_scores(90.0), "$.episodes[0].score"),
-        (_edit("aggregate", "overall", "mean", value=99.0), "$.aggregate.overall.mean"),
-        (_edit("aggregate", "overall", "mean", value=180.0), "$.aggregate.overall.mean"),
-        (_edit("aggregate", "overall", "count", value=15), "$.aggregate.overall.count"),
-        (_edit("aggregate", "overall", "count", value=0), "$.aggregate.overall"),
+        (_overall("mean", 99.0), "$.aggregate.overall.mean"),
+        (_overall("mean", 180.0), "$.aggregate.overall.mean"),
+        (_overall("count", 15), "$.aggregate.overall.count"),
+        (_overall("count", 0), "$.aggregate.overall"),
         (_edit("aggregate", *VISUAL, "mean", value=99.0), f"{AGGREGATE}.mean"),
         (_edit("aggregate", *VISUAL, "available_count", value=9), f"{AGGREGATE}.available_count"),
         (_edit("aggregate", *VISUAL, "total_count", value=9), f"{AGGREGATE}.total_count"),
@@ -90,11 +104,13 @@ COVERAGE = "$.coverage"
         (_edit("horizon", "t+3", "unavailable_metrics", value={}),
          f"{T3}.unavailable_metrics"),
         (_edit("horizon", value={}), "$.horizon"),
-        (_edit("coverage", "available_metrics", value=["visual_similarity"]),
+        (_edit("coverage", "available_metrics",
+               value=["visual_similarity", "contact_realism"]),
          f"{COVERAGE}.available_metrics"),
         (_edit("coverage", "metric_coverage", value=1.0), f"{COVERAGE}.metric_coverage"),
         (_edit("coverage", "configured_weight_coverage", value=1.0),
          f"{COVERAGE}.configured_weight_coverage"),
+        (_weights, f"{COVERAGE}.effective_normalized_weights.visual_similarity"),
         (_edit("worst_episodes", 0, "score", value=99.0), "$.worst_episodes[0]"),
         (_edit("worst_episodes", 0, "episode_id", value="x"), "$.worst_episodes[0]"),
         (_edit("worst_episodes", value=[]), "$.worst_episodes"),
@@ -226,6 +242,8 @@ def test_an_evaluation_that_contradicts_itself_is_refused(
     document = plain_json(evaluation_payload(found))
     check_result(parse_result(document, "x"), "x")
     _edit(*keys, value=77.0)(document)
+    if keys == ("score",):
+        document["composite_score"] = 77.0
     with pytest.raises(ResultFileError) as caught:
         check_result(parse_result(document, "x"), "x")
     assert caught.value.json_path == json_path

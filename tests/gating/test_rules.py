@@ -186,3 +186,24 @@ def test_an_episode_that_lost_its_composite_does_not_pass() -> None:
     ]
     both = gate(after, after, **ANYTHING)
     assert both.status == "PASS", "missing on both sides leaves the pairs comparable"
+
+
+@pytest.mark.parametrize("side", ["baseline", "candidate"])
+@pytest.mark.parametrize("metric", ["temporal_stability", "psnr"])
+def test_a_metric_that_broke_never_passes(side: str, metric: str) -> None:
+    """Left out of the mean, the episode that broke a metric makes the mean look better."""
+    broken = unsupported(metric, "division", status="error", error_type="ZeroDivisionError")
+    visual = available("visual_similarity", [50.0])
+    whole = suite([episode(i, [visual, available(metric, [50.0])], 1) for i in "ab"])
+    partial = suite([whole.episodes[0], episode("b", [visual, broken], 1)])
+    pair = (partial, whole) if side == "baseline" else (whole, partial)
+    verdict = gate(*pair, **ANYTHING, strict_config_match=False)
+    assert [(f.kind, f.evidence) for f in verdict.failures] == [
+        ("metric_error", {"result": side, "metrics": [metric], "episodes": ["b"]})
+    ]
+    assert verdict.status == "FAIL"
+
+
+def test_a_metric_that_does_not_apply_is_no_error() -> None:
+    """Else no suite without robot signals would ever pass."""
+    assert gate(BASELINE, BASELINE, **ANYTHING).status == "PASS"

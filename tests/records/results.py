@@ -14,12 +14,17 @@ from wbgpu.records.suite import EpisodeFailure, EpisodeResult, Protocol, SuiteRe
 COMPOSITE = tuple(DEFAULT_WEIGHTS)
 
 
+def metric_id(name: str) -> str:
+    """As the product names its metrics."""
+    return f"{name}/worldbench-1.0" if name in COMPOSITE else f"{name}/1"
+
+
 def available(name: str, prefix: Sequence[float | None], **fields: Any) -> MetricOutcome:
     """A metric whose value is its last prefix value, unless said otherwise."""
     reasons = tuple("too short" if value is None else None for value in prefix)
     values: dict[str, Any] = {
         "name": name,
-        "metric_id": f"{name}/worldbench-1.0",
+        "metric_id": metric_id(name),
         "status": "available",
         "value": prefix[-1],
         "prefix": tuple(prefix),
@@ -31,7 +36,7 @@ def available(name: str, prefix: Sequence[float | None], **fields: Any) -> Metri
 def unsupported(name: str, reason: str = "does not apply", **fields: Any) -> MetricOutcome:
     values: dict[str, Any] = {
         "name": name,
-        "metric_id": f"{name}/worldbench-1.0",
+        "metric_id": metric_id(name),
         "status": "unsupported",
         "reason": reason,
     }
@@ -74,7 +79,7 @@ def suite(episodes: Sequence[EpisodeResult], **fields: Any) -> SuiteResult:
     infos = {
         name: MetricInfo(
             name,
-            f"{name}/worldbench-1.0" if name in COMPOSITE else f"{name}/1",
+            metric_id(name),
             SCORE_UNIT if name in COMPOSITE else "dB",
             higher_is_better=True,
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.records.results import COMPOSITE, episode, suite
+from tests.records.results import COMPOSITE, episode, metric_id, suite
 from wbgpu.records.metric import SCORE_UNIT, MetricInfo, MetricOutcome
 from wbgpu.records.suite import EpisodeFailure, EpisodeResult, Protocol, Provenance, SuiteResult
 from wbgpu.records.video import Alignment, VideoInfo
@@ -50,7 +51,6 @@ PROVENANCES = st.builds(
 def outcomes(draw: st.DrawFn, name: str, num_steps: int) -> MetricOutcome:
     numbers = SCORES if name in COMPOSITE else VALUES
     views = st.lists(st.none() | numbers, min_size=num_steps, max_size=num_steps).map(tuple)
-    metric_id = f"{name}/worldbench-1.0"
     status = draw(st.sampled_from(("available", "unsupported", "error")))
     prefix: tuple[float | None, ...] = draw(st.just(()) | views)
     step = draw(st.just(()) | views)
@@ -70,7 +70,7 @@ def outcomes(draw: st.DrawFn, name: str, num_steps: int) -> MetricOutcome:
     if status == "available":
         return MetricOutcome(
             name,
-            metric_id,
+            metric_id(name),
             "available",
             value=draw(numbers),
             prefix=prefix,
@@ -81,7 +81,7 @@ def outcomes(draw: st.DrawFn, name: str, num_steps: int) -> MetricOutcome:
         )
     return MetricOutcome(
         name,
-        metric_id,
+        metric_id(name),
         status,
         reason=whole_reason,
         error_type="ValueError" if status == "error" else None,
@@ -95,8 +95,6 @@ def outcomes(draw: st.DrawFn, name: str, num_steps: int) -> MetricOutcome:
 
 @st.composite
 def episodes(draw: st.DrawFn, episode_id: str, may_fail: bool = True) -> EpisodeResult:
-    from dataclasses import replace
-
     if may_fail and draw(st.integers(0, 4)) == 0:
         return EpisodeResult(
             episode_id, draw(TEXT), draw(TEXT), 0, None, failure=EpisodeFailure("E", draw(TEXT))
@@ -126,14 +124,32 @@ def episodes(draw: st.DrawFn, episode_id: str, may_fail: bool = True) -> Episode
 @st.composite
 def batches(draw: st.DrawFn) -> SuiteResult:
     ids = sorted(draw(st.lists(TEXT, min_size=1, max_size=4, unique=True)))
-    return suite([draw(episodes(i)) for i in ids], **draw(_facts()))
+    return _agreeing(suite([draw(episodes(i)) for i in ids], **draw(_facts())))
 
 
 @st.composite
 def evaluations(draw: st.DrawFn) -> SuiteResult:
     ids = sorted(draw(st.lists(TEXT, min_size=1, max_size=3, unique=True)))
     found = [draw(episodes(i, may_fail=False)) for i in ids]
-    return suite(found, result_type="evaluation", **draw(_facts()))
+    return _agreeing(suite(found, result_type="evaluation", **draw(_facts())))
+
+
+def _agreeing(result: SuiteResult) -> SuiteResult:
+    """With one number of context frames and one policy in all places that state them."""
+    assert result.protocol is not None
+    assert result.num_context is not None
+    facts: dict[str, Any] = {
+        "policy": result.protocol.alignment_policy,
+        "num_context": result.num_context,
+    }
+    return replace(
+        result,
+        protocol=replace(result.protocol, num_context=result.num_context),
+        episodes=tuple(
+            e if e.alignment is None else replace(e, alignment=replace(e.alignment, **facts))
+            for e in result.episodes
+        ),
+    )
 
 
 def _facts() -> st.SearchStrategy[dict[str, Any]]:
@@ -143,7 +159,7 @@ def _facts() -> st.SearchStrategy[dict[str, Any]]:
             "created_at": TEXT,
             "ground_truth_root": TEXT,
             "predictions_root": TEXT,
-            "num_context": st.none() | st.integers(0, 9),
+            "num_context": st.integers(0, 9),
             "dataset_identifier": st.none() | TEXT,
             "required_metrics": st.lists(st.sampled_from(COMPOSITE), unique=True).map(tuple),
             "configuration_hash": st.none() | TEXT,
@@ -151,15 +167,20 @@ def _facts() -> st.SearchStrategy[dict[str, Any]]:
                 {
                     name: MetricInfo(
                         name,
-                        f"{name}/worldbench-1.0",
+                        metric_id(name),
                         SCORE_UNIT if name in COMPOSITE else "dB",
                         higher_is_better=name != "psnr",
                     )
                     for name in (*COMPOSITE, *OTHERS)
                 }
             ),
-            "protocol": st.none()
-            | st.builds(Protocol, st.dictionaries(TEXT, TEXT), st.integers(0, 9), TEXT, TEXT),
+            "protocol": st.builds(
+                Protocol,
+                st.just({name: metric_id(name) for name in (*COMPOSITE, *OTHERS)}),
+                st.just(0),
+                st.sampled_from(("strict", "safe")),
+                TEXT,
+            ),
             "provenance": st.none() | PROVENANCES,
             "notes": st.lists(TEXT, max_size=2).map(tuple),
         }

@@ -99,6 +99,14 @@ def test_found_in_the_folder_and_named(tmp_path: Path) -> None:
         ("just text", "expected key: value pairs, got str"),
         ("metrics: {a: [", "not valid YAML"),
         (
+            "gate: {max_metric_drop: 0, max_metric_drop: 100}",
+            "the key 'max_metric_drop' stands twice",
+        ),
+        ("gate: {}\nmetrics: {}\n'gate': {}", "the key 'gate' stands twice"),
+        ("[" * 5000, "nested too deeply"),
+        ("gate: 2026-99-99", "not valid YAML"),
+        ("? [gate]\n: 1", "not valid YAML"),
+        (
             json.dumps({"metrics": {name: {"enabled": False} for name in Profile().metrics}}),
             "at least one composite metric must be enabled",
         ),
@@ -125,6 +133,30 @@ def test_a_named_file_must_exist(tmp_path: Path) -> None:
     """Falling back to the defaults would drop the project's limits silently."""
     with pytest.raises(ConfigurationError, match="does not exist"):
         load_project_file(tmp_path / "none.yml")
+
+
+def test_a_file_that_cannot_be_read_is_an_error_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A traceback ends a gate with 1, the code of FAIL."""
+    with pytest.raises(ConfigurationError, match=f"{tmp_path}: expected a configuration file"):
+        load_project_file(tmp_path)
+    path = tmp_path / "wbgpu.yml"
+    path.write_text(GOOD)
+
+    def forbidden(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", forbidden)
+    with pytest.raises(ConfigurationError, match=r"wbgpu.yml: cannot be read \(Permission denied"):
+        load_project_file(path)
+
+
+def test_merged_keys_may_be_overridden(tmp_path: Path) -> None:
+    """That is what YAML's merge is for, and no key stands twice."""
+    path = tmp_path / "wbgpu.yml"
+    path.write_text("gate: {<<: {max_metric_drop: 1, max_horizon_drop: 2}, max_metric_drop: 3}")
+    assert load_project_file(path).gate == {"max_metric_drop": 3, "max_horizon_drop": 2}
 
 
 def test_keys_and_defaults_of_the_gate_are_worldbenchs() -> None:

@@ -71,6 +71,66 @@ def test_read_names_what_is_wrong_with_the_file(tmp_path: Path) -> None:
         read_json(tmp_path / "latin.json")
 
 
+def test_a_message_about_the_whole_file_has_no_json_path(tmp_path: Path) -> None:
+    """'a.json: $: the file does not exist' reads like damage."""
+    file = tmp_path / "absent.json"
+    with pytest.raises(ResultFileError) as caught:
+        read_json(file)
+    assert str(caught.value) == f"{file}: the file does not exist"
+    assert caught.value.json_path == "$"
+    with pytest.raises(ResultFileError, match=r"x: \$\.a: NaN"):
+        parse_json('{"a": NaN}', "x")
+
+
+def test_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
+    """A pipe without a writer is waited for, and /dev/zero read, without end."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for file in (pipe, Path("/dev/zero")):
+        with pytest.raises(ResultFileError, match="expected a regular file"):
+            read_json(file)
+
+
+def test_a_device_is_written_through_and_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root, replacing /dev/null destroys it for the whole machine."""
+
+    def forbidden(*_: object) -> None:
+        raise AssertionError("replaced")
+
+    monkeypatch.setattr(os, "replace", forbidden)
+    before = Path("/dev/null").stat().st_rdev
+    write_text("/dev/null", "text")
+    assert Path("/dev/null").stat().st_rdev == before
+
+
+def test_a_pipe_gets_the_text(tmp_path: Path) -> None:
+    """A pipe that became a file would leave its reader waiting."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(pipe, "text")
+        assert os.read(reader, 100) == b"text"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_is_followed(tmp_path: Path, exists: bool) -> None:
+    """Teams link 'latest.json' into shared folders; a replaced link leaves the target stale."""
+    target = tmp_path / "shared" / "result.json"
+    target.parent.mkdir()
+    if exists:
+        target.write_text("old")
+    link = tmp_path / "latest.json"
+    link.symlink_to(target)
+    assert write_text(link, "new") == link
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert [path.name for path in target.parent.iterdir()] == ["result.json"]
+
+
 @given(JSON_VALUES)
 def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, value: Any) -> None:
     """A reader that is stricter than the writer could not open our own files."""

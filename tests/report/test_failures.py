@@ -48,6 +48,13 @@ DROP = {"baseline": 97.516, "candidate": 94.639, "change": -2.877, "allowed_drop
             "Episode Error: not scored in the candidate: a.mp4",
         ),
         (
+            Failure(
+                "metric_error",
+                {"result": "candidate", "metrics": ["psnr", "ssim"], "episodes": ["a", "b"]},
+            ),
+            "Metric Error: psnr; ssim in the candidate on: a; b",
+        ),
+        (
             Failure("no_score", {"results": ["baseline", "candidate"]}),
             "No Score: no composite at all in the baseline and the candidate",
         ),

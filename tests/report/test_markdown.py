@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.records.golden import result
 from tests.records.results import available, episode, failed, simple_suite, suite
@@ -100,7 +103,24 @@ def test_changes_are_not_shown_across_other_episodes_or_definitions() -> None:
     assert "no change is shown" in result_report(BATCH, simple_suite({"x": [50.0]}))
     info = replace(BATCH.metric_infos["visual_similarity"], metric_id="visual_similarity/luma")
     other = replace(BATCH, metric_infos={**BATCH.metric_infos, "visual_similarity": info})
-    assert "defined otherwise: visual_similarity/luma" in result_report(BATCH, other)
+    text = result_report(BATCH, other).split("## Change against")[1].split("##")[0]
+    assert "so no change is shown: visual_similarity, and so the composite.**" in text
+    assert "defined otherwise: visual_similarity/luma" in text
+    assert "| composite |" not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"num_context": 0}, "after 0 and after 4 context frames, so no change"),
+        ({"dataset_identifier": "sha256:ff"}, "other ground truth, so no change is shown"),
+    ],
+)
+def test_changes_are_not_shown_across_other_frames(changes: dict[str, Any], reason: str) -> None:
+    """Equal names hide that other frames were scored."""
+    text = result_report(BATCH, replace(BATCH, **changes))
+    assert reason in text
+    assert "| composite |" not in text
 
 
 def test_p36_protocol_and_provenance_make_it_repeatable() -> None:

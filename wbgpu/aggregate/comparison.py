@@ -29,18 +29,17 @@ def compare(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = Tru
         strict: refuse differing numbers of context frames instead of warning.
 
     Raises:
-        IncompatibleResultsError: not batches, other episodes, other ground truth, or (``strict``)
-            another number of context frames.
+        IncompatibleResultsError: not batches, other episodes, other ground truth, a metric of one
+            name and two definitions, or (``strict``) another number of context frames.
     """
     warnings = _refuse_or_warn(baseline, candidate, strict=strict)
     if not baseline.configuration_hash or not candidate.configuration_hash:
         warnings.append(gate_wording.NO_HASH)
-    incomparable = _differing_ids(baseline, candidate)
     composite = set(baseline.enabled_metrics) | set(candidate.enabled_metrics)
     metrics = list(_metric_changes(baseline, candidate))
     horizons = list(_horizon_changes(baseline, candidate))
     episodes = tuple(_episode_changes(baseline, candidate))
-    others = {m.metric for m in metrics} - composite - set(incomparable)
+    others = {m.metric for m in metrics} - composite
     return Comparison(
         baseline=baseline,
         candidate=candidate,
@@ -56,7 +55,7 @@ def compare(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = Tru
             if h.metric in others or (h.metric in composite and h.view == "step")
         ),
         episodes=episodes,
-        mismatches=tuple(_mismatches(baseline, candidate, incomparable)),
+        mismatches=tuple(_mismatches(baseline, candidate)),
         warnings=tuple(warnings),
         minimum_detectable_effect=minimum_detectable_effect([e.change for e in episodes]),
     )
@@ -74,6 +73,7 @@ def _refuse_or_warn(baseline: SuiteResult, candidate: SuiteResult, *, strict: bo
     if versions != {SCHEMA_VERSION}:
         warnings.append(gate_wording.OLD_SCHEMA)
     _refuse_other_episodes(baseline, candidate)
+    _refuse_other_definitions(baseline, candidate)
     contexts = (baseline.num_context, candidate.num_context)
     if contexts[0] != contexts[1]:
         if strict:
@@ -112,9 +112,7 @@ def _named(episode_ids: set[str]) -> str:
     return (", ".join(map(repr, sorted(episode_ids)[:_NUM_NAMED])) or "none") + more
 
 
-def _mismatches(
-    baseline: SuiteResult, candidate: SuiteResult, incomparable: Mapping[str, tuple[str, str]]
-) -> Iterator[str]:
+def _mismatches(baseline: SuiteResult, candidate: SuiteResult) -> Iterator[str]:
     """Yield worldbench's reasons in its order and words, then those only our files can tell."""
     if baseline.schema_version != candidate.schema_version:
         yield gate_wording.SCHEMA_VERSIONS_DIFFER
@@ -132,8 +130,6 @@ def _mismatches(
         counts = [r.summary.metrics[name].available_count for r in (baseline, candidate)]
         if counts[0] != counts[1]:
             yield gate_wording.counts_differ(name)
-    for name, (before, after) in incomparable.items():
-        yield f"definitions of {name} differ: {before} vs {after}"
     if baseline.protocol is not None and candidate.protocol is not None:
         for key in ("alignment_policy", "resize_policy"):
             values = (getattr(baseline.protocol, key), getattr(candidate.protocol, key))
@@ -141,16 +137,21 @@ def _mismatches(
                 yield f"protocols differ in {key}: {values[0]} vs {values[1]}"
 
 
-def _differing_ids(baseline: SuiteResult, candidate: SuiteResult) -> dict[str, tuple[str, str]]:
+def _refuse_other_definitions(baseline: SuiteResult, candidate: SuiteResult) -> None:
     """Metrics of one name and two definitions; files of worldbench do not tell theirs."""
     if baseline.protocol is None or candidate.protocol is None:
-        return {}
-    ours, theirs = baseline.protocol.metric_ids, candidate.protocol.metric_ids
-    return {
-        name: (ours[name], theirs[name])
+        return
+    ours, theirs = baseline.metric_infos, candidate.metric_infos
+    different = [
+        f"{name} ({ours[name].metric_id} and {theirs[name].metric_id})"
         for name in sorted(set(ours) & set(theirs))
-        if ours[name] != theirs[name]
-    }
+        if ours[name].metric_id != theirs[name].metric_id
+    ]
+    if different:
+        raise IncompatibleResultsError(
+            f"baseline and candidate define metrics differently: {', '.join(different)}; their "
+            "values are never compared: evaluate both with the same metrics"
+        )
 
 
 def _overall(baseline: SuiteResult, candidate: SuiteResult) -> MetricChange | None:

@@ -45,6 +45,9 @@ def check_result(result: SuiteResult, path: str | Path) -> None:
     _Checker(result, Path(path), Places.of(result)).check()
 
 
+_EFFECTIVE = "effective_normalized_weights"
+
+
 @dataclass(frozen=True)
 class _Checker:
     result: SuiteResult
@@ -150,6 +153,10 @@ class _Checker:
                 )
         for key in ("metric_coverage", "configured_weight_coverage"):
             self._check_number(getattr(stated, key), getattr(expected, key), f"{COVERAGE}.{key}")
+        weights, path = stated.effective_normalized_weights, f"{COVERAGE}.{_EFFECTIVE}"
+        self._check_names(weights, expected.effective_normalized_weights, lambda _: path)
+        for name, weight in expected.effective_normalized_weights.items():
+            self._check_number(weights[name], weight, f"{path}.{name}")
 
     def _check_worst(
         self,

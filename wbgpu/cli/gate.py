@@ -142,8 +142,9 @@ def command(
     comparison = sdk.compare(baseline, candidate, strict=thresholds.strict_config_match)
     _check_names(required_metrics, comparison)
     verdict = sdk.decide(comparison, thresholds)
-    payload = to_text(gate_payload(verdict))
-    files = {"gate.json": payload, "gate.md": gate_report(verdict)}
+    used = None if project.path is None else str(project.path)
+    payload = to_text(gate_payload(verdict, used))
+    files = {"gate.json": payload, "gate.md": gate_report(verdict, used)}
     saved = save(new_run_folder(output_root), files)
     latest = save(output_root / "latest", files)
     if as_json:

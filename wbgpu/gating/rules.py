@@ -134,6 +134,22 @@ def episode_error(comparison: Comparison, _: Thresholds) -> list[Failure]:
     ]
 
 
+def metric_error(comparison: Comparison, _: Thresholds) -> list[Failure]:
+    """A metric broke on an episode. Ours: worldbench takes it for one that does not apply."""
+    failures = []
+    for side, result in _sides(comparison):
+        broken = {
+            episode.episode_id: [n for n, m in episode.metrics.items() if m.status == "error"]
+            for episode in result.episodes
+        }
+        names = sorted({name for metrics in broken.values() for name in metrics})
+        if names:
+            episodes = sorted(episode_id for episode_id, metrics in broken.items() if metrics)
+            evidence = {"result": side, "metrics": names, "episodes": episodes}
+            failures.append(Failure("metric_error", evidence))
+    return failures
+
+
 def no_score(comparison: Comparison, _: Thresholds) -> list[Failure]:
     """A result, or an episode on one side only, has no composite. Ours: missing is not 0."""
     empty = [side for side, result in _sides(comparison) if result.summary.score is None]
@@ -172,7 +188,7 @@ WORLDBENCH_RULES: tuple[Rule, ...] = (
     composite_improvement,
 )
 
-OWN_RULES: tuple[Rule, ...] = (episode_error, no_score)
+OWN_RULES: tuple[Rule, ...] = (episode_error, metric_error, no_score)
 
 
 def _available(result: SuiteResult) -> set[str]:

@@ -7,6 +7,7 @@ import math
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -79,18 +80,20 @@ def check_metric(metric: HorizonMetric, device: torch.device | str = "cpu") -> N
 
 def _make_videos(device: torch.device) -> _Videos:
     """Noise, a cut, a frozen prediction and a perfect one, of 3 to 6 steps."""
-    generator = torch.Generator().manual_seed(0)
+    generator = torch.Generator("cpu").manual_seed(0)
     shape = (4, 6, 3, 14, 17)
-    context = torch.randint(0, 256, (4, 3, 14, 17), generator=generator, dtype=torch.uint8)
-    motion = torch.randint(-30, 31, shape, generator=generator).cumsum(dim=1)
+    # On the CPU, whatever the default device is: the generator is there.
+    random = partial(torch.randint, generator=generator, device="cpu")
+    context = random(0, 256, (4, 3, 14, 17), dtype=torch.uint8)
+    motion = random(-30, 31, shape).cumsum(dim=1)
     target = (context[:, None].long() + motion).clamp(0, 255).to(torch.uint8)
-    noise = torch.randint(-9, 10, shape, generator=generator)
+    noise = random(-9, 10, shape)
     prediction = (target.long() + noise).clamp(0, 255).to(torch.uint8)
     prediction[1, 2] = 255 - prediction[1, 2]
     prediction[2] = context[2]
     prediction[3] = target[3]
-    lengths = torch.tensor([6, 6, 3, 5])
-    valid = torch.arange(6) < lengths[:, None]
+    lengths = torch.tensor([6, 6, 3, 5], device="cpu")
+    valid = torch.arange(6, device="cpu") < lengths[:, None]
     return _Videos(*(t.to(device) for t in (prediction, target, valid, context)))
 
 
@@ -222,11 +225,23 @@ def _check_moves(fresh: Callable[[], HorizonMetric], videos: _Videos) -> None:
     expected = metric.compute()
     restored = pickle.loads(pickle.dumps(metric))
     _expect_results(restored.compute(), expected, "after pickling")
-    parent = torch.nn.ModuleDict({"metric": metric}).half().bfloat16()
-    metric.set_dtype(torch.float16)
-    parent.to(videos.target.device)
-    dtypes = {state.dtype for state in _states(metric).values()}
-    _expect(dtypes == {torch.float64, torch.int64}, f"float64 in a half-precision model: {dtypes}")
+    parent = torch.nn.ModuleDict({"metric": metric})
+    routes: dict[str, Callable[[], object]] = {
+        "half()": metric.half,
+        "to(torch.float16)": lambda: metric.to(torch.float16),
+        "set_dtype(torch.float16)": lambda: metric.set_dtype(torch.float16),
+        "half() of a model": parent.half,
+        "bfloat16() of a model": parent.bfloat16,
+        "to(torch.float16) of a model": lambda: parent.to(videos.target.device, torch.float16),
+    }
+    for route, convert in routes.items():
+        convert()
+        _expect_wide_states(metric, f"after {route}")
+        _expect_results(metric.compute(), expected, f"the result of before, after {route}")
+    metric.reset()
+    _expect_wide_states(metric, "after to(torch.float16) and reset()")
+    videos.update(metric)
+    _expect_results(metric.compute(), expected, "the same result in a half-precision model")
     with torch.autocast(videos.target.device.type, dtype=torch.bfloat16):
         videos.update(restored)
     _expect_results(
@@ -286,6 +301,11 @@ def _states(metric: HorizonMetric) -> dict[str, Tensor]:
     states = {k: v for k, v in metric.metric_state.items() if isinstance(v, Tensor)}
     _expect(len(states) == len(metric.metric_state), "states that are tensors")
     return states
+
+
+def _expect_wide_states(metric: HorizonMetric, when: str) -> None:
+    dtypes = {state.dtype for state in _states(metric).values()}
+    _expect(dtypes == {torch.float64, torch.int64}, f"states of float64 and int64 {when}: {dtypes}")
 
 
 def _expect(condition: bool, contract: str) -> None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torchmetrics import Metric
+from torchmetrics.utilities.prints import rank_zero_warn
 
 from wbgpu.errors import ConfigurationError
 from wbgpu.metrics.horizon_values import HorizonValues, check_valid
 from wbgpu.records.metric import MetricInfo, MetricOutcome
 from wbgpu.statistics import FrameBatch, FrameStatistics, frame_statistics
+
+_CONTEXT_GROUPS = frozenset({"persistence", "dynamic_region"})
 
 
 class HorizonMetric(Metric):
@@ -70,7 +74,11 @@ class HorizonMetric(Metric):
         self.statistics_path = statistics_path
         key = state_key(self.metric_id)
         self._sum_name, self._count_name = f"{key}_sum", f"{key}_count"
-        zeros = torch.zeros((2, num_horizons), dtype=torch.float64)  # prefix and step
+        if self._device.type == "meta":
+            # Made with a model that gets its memory later: there is nothing to load into sums.
+            self._device = torch.device("cpu")
+        # The first dimension: prefix and step.
+        zeros = torch.zeros((2, num_horizons), dtype=torch.float64, device=self._device)
         self.add_state(self._sum_name, zeros, dist_reduce_fx="sum")
         self.add_state(self._count_name, zeros.long(), dist_reduce_fx="sum")
 
@@ -110,10 +118,10 @@ class HorizonMetric(Metric):
             target: uint8 ``[B, T, 3, H, W]``.
             valid: bool ``[B, T]``, steps that exist; all by default.
             context: uint8 ``[B, 3, H, W]``, the last frame before step 1, for metrics that compare
-                with it.
+                with it. Those that need it warn when it is missing, and have no values.
 
         Raises:
-            TypeError: frames that are not uint8.
+            TypeError: frames that are not uint8, or a ``valid`` that is not a tensor of bool.
             ValueError: shapes or devices that do not fit together, or more than ``num_horizons``
                 steps.
         """
@@ -123,6 +131,12 @@ class HorizonMetric(Metric):
         self._check_num_steps(shape)
         if valid is not None:
             check_valid(valid, shape)
+        if context is None and self.statistics & _CONTEXT_GROUPS:
+            rank_zero_warn(
+                f"{self.name} compares with the last frame before step 1, but update was given no "
+                "context; these episodes have no values. Give context, [B, 3, H, W].",
+                stacklevel=2,
+            )
         statistics = frame_statistics(batch, self.statistics, self.statistics_path)
         self._add_episodes(statistics.reshape(*shape), valid)
 
@@ -196,10 +210,19 @@ class HorizonMetric(Metric):
         del statistics
         return self.undefined_reason
 
-    def set_dtype(self, dst_type: str | torch.dtype) -> HorizonMetric:
-        """Do nothing: sums stay float64, whatever precision a model runs in."""
-        del dst_type
-        return self
+    def _apply(
+        self, fn: Callable[[Tensor], Tensor], exclude_state: Sequence[str] = ""
+    ) -> torch.nn.Module:
+        """Follow to other devices only: sums stay float64, whatever precision a model runs in."""
+
+        # Every way to convert a module, or one that holds it, comes through here. Only the device
+        # is taken over, because to(torch.float16) would round sums, and to_empty would lose them.
+        def move(tensor: Tensor) -> Tensor:
+            return tensor.to(fn(torch.zeros(1, device=tensor.device)).device)
+
+        # A metric with a network in it: the network is converted as asked.
+        torch.nn.Module._apply(self, fn)
+        return super()._apply(move, exclude_state)
 
     def _check_num_steps(self, shape: torch.Size) -> None:
         if len(shape) != 2:
@@ -228,8 +251,8 @@ class HorizonMetric(Metric):
         padding = (0, self.num_horizons - sums.shape[1])
         pad = torch.nn.functional.pad
         # New tensors, never in place: one made under inference_mode cannot be updated outside it.
-        setattr(self, self._sum_name, total + pad(sums, padding))
-        setattr(self, self._count_name, count + pad(counts, padding))
+        setattr(self, self._sum_name, total + pad(sums, padding).to(total.device))
+        setattr(self, self._count_name, count + pad(counts, padding).to(count.device))
 
     def _totals(self) -> tuple[Tensor, Tensor]:
         """Sums and counts, ``[2, num_horizons]``: of prefixes and of steps."""

@@ -39,11 +39,12 @@ def check_valid(valid: Tensor, shape: torch.Size) -> None:
     """Check a mask of the steps that exist: each episode is steps 1..t without holes.
 
     Raises:
-        TypeError: not bool.
+        TypeError: not a tensor, or not bool.
         ValueError: not of ``shape`` ``[B, T]``, or a step that exists after one that does not.
     """
-    if valid.dtype != torch.bool:
-        raise TypeError(f"valid: expected bool [B, T], got {valid.dtype}")
+    if not isinstance(valid, Tensor) or valid.dtype != torch.bool:
+        found = valid.dtype if isinstance(valid, Tensor) else type(valid).__name__
+        raise TypeError(f"valid: expected a tensor, bool [B, T], got {found}")
     if valid.shape != shape:
         raise ValueError(
             f"valid {tuple(valid.shape)}: expected [B, T] of the frames, {tuple(shape)}"

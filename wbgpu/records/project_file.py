@@ -18,6 +18,10 @@ FILE_NAMES = ("wbgpu.yml", "worldbench.yml")
 """Looked for in the current folder, in this order, when no file is named."""
 
 
+_MERGE = "tag:yaml.org,2002:merge"
+"""``<<``, which may stand twice, and whose keys may be overridden."""
+
+
 @dataclass(frozen=True)
 class ProjectFile:
     """Settings read from a file, or worldbench's defaults when there is none.
@@ -37,20 +41,17 @@ def load_project_file(path: Path | None = None, folder: Path | None = None) -> P
     """Read ``path``, or the first of :data:`FILE_NAMES` in ``folder`` (default: the current one).
 
     Raises:
-        ConfigurationError: the named file is missing, is not YAML, or has an unknown key or a
-            metric setting that is wrong; the message names file and key.
+        ConfigurationError: the named file is missing or unreadable, is not YAML, has a key twice,
+            an unknown key or a metric setting that is wrong; the message names file and key.
     """
     if path is None:
         here = folder or Path()
         path = next((here / name for name in FILE_NAMES if (here / name).is_file()), None)
         if path is None:
             return ProjectFile()
-    if not path.is_file():
+    if not path.exists():
         raise ConfigurationError(f"configuration file does not exist: {path}")
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: not valid YAML: {error}") from error
+    document = _read(path)
     try:
         sections = _mapping(document or {}, "the file", ("metrics", "gate", "output"))
         gate = _mapping(sections.get("gate") or {}, "gate", tuple(GATE_DEFAULTS))
@@ -60,6 +61,37 @@ def load_project_file(path: Path | None = None, folder: Path | None = None) -> P
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from None
     return ProjectFile(profile=profile, gate=gate, path=path)
+
+
+def _read(path: Path) -> Any:
+    if not path.is_file():
+        raise ConfigurationError(f"{path}: expected a configuration file, found another kind")
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
+    # ValueError: text that is not UTF-8, and dates and integers that Python refuses to make.
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigurationError(f"{path}: not valid YAML: {error}") from error
+    except RecursionError:
+        raise ConfigurationError(f"{path}: nested too deeply to read") from None
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """PyYAML keeps the last of two equal keys without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            # Other nodes than scalars cannot be keys; that is refused below.
+            if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
+                continue
+            if (key.tag, key.value) in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} stands twice", key.start_mark
+                )
+            seen.add((key.tag, key.value))
+        return super().construct_mapping(node, deep)
 
 
 def _settings(section: Any) -> dict[str, MetricSetting]:

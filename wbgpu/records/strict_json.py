@@ -6,6 +6,7 @@ import json
 import math
 import os
 import secrets
+import stat
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,11 +17,16 @@ def read_json(path: str | Path) -> Any:
     """Read one JSON document.
 
     Raises:
-        ResultFileError: the file is missing, not UTF-8, not JSON, has a key twice in one object,
-            or holds a number that is not finite (``NaN``, ``Infinity``, ``1e999``).
+        ResultFileError: the file is missing or no regular file, not UTF-8, not JSON, has a key
+            twice in one object, or holds a number that is not finite (``NaN``, ``Infinity``,
+            ``1e999``).
     """
     file = Path(path)
     try:
+        mode = file.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            # A pipe would be waited for, and a device read, without end.
+            raise ResultFileError(file, "$", "expected a regular file, found a device or pipe")
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ResultFileError(file, "$", "the file does not exist") from None
@@ -101,8 +107,17 @@ def write_json(path: str | Path, payload: Any) -> Path:
 
 
 def write_text(path: str | Path, text: str) -> Path:
-    """Write UTF-8 text atomically, creating parent folders; returns the path."""
-    file = Path(path)
+    """Write UTF-8 text atomically, creating parent folders; returns the path.
+
+    A link stays a link: the file that it names is written. What is no regular file, such as
+    ``/dev/stdout`` or a named pipe, is written through instead of replaced.
+    """
+    given = Path(path)
+    file = Path(os.path.realpath(given))
+    if file.exists() and not file.is_file() and not file.is_dir():
+        with file.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        return given
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.parent / f".{secrets.token_hex(8)}.tmp"
     # Not tempfile: its files are private, and a result is meant to be read by the team.
@@ -116,7 +131,7 @@ def write_text(path: str | Path, text: str) -> Path:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    return file
+    return given
 
 
 def _locate(text: str, token: str) -> str:

@@ -96,7 +96,7 @@ def verdict_summary(verdict: Verdict) -> str:
         lines += ["", "No configured regression threshold was exceeded."]
     if comparison.mismatches:
         lines += differing_settings(comparison)
-    lines.append(thresholds_line(verdict, UNCHANGED_TOLERANCE))
+    lines += ["", thresholds_line(verdict, UNCHANGED_TOLERANCE)]
     if verdict.warnings:
         lines += ["", "Warnings:", *(f"- {warning}" for warning in verdict.warnings)]
     lines += _other_metrics(comparison)

@@ -70,6 +70,11 @@ def _explanation(failure: Failure) -> str:
         )
     if failure.kind == "episode_error":
         return f"not scored in the {evidence['result']}: {_listed(evidence['episodes'])}"
+    if failure.kind == "metric_error":
+        return (
+            f"{_listed(evidence['metrics'])} in the {evidence['result']} on: "
+            f"{_listed(evidence['episodes'])}"
+        )
     if failure.kind == "no_score" and "results" in evidence:
         return f"no composite at all in the {' and the '.join(evidence['results'])}"
     if failure.kind == "no_score":

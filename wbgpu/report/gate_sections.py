@@ -97,7 +97,8 @@ def gate_metrics(comparison: Comparison) -> list[str]:
     header.append("Episodes")
     if not rows:
         return []
-    return ["## Metrics", "", "Means over episodes.", "", *table("lllrrrlr", header, rows)]
+    text = "Means over episodes; the sentences on copying above judge the median episode."
+    return ["## Metrics", "", text, "", *table("lllrrrlr", header, rows)]
 
 
 def gate_horizons(comparison: Comparison) -> list[str]:
@@ -165,7 +166,12 @@ def _by_change(comparison: Comparison) -> tuple[EpisodeChange, ...]:
 def gate_limits(verdict: Verdict, configuration_file: str | None) -> list[str]:
     """The thresholds that were applied."""
     tolerance = tolerance_text(UNCHANGED_TOLERANCE)
-    lines = [f"## Thresholds (policy {verdict.policy})", "", f"In points; {tolerance}.", ""]
+    lines = [
+        f"## Thresholds (policy {verdict.policy})",
+        "",
+        f"Drops are in points; {tolerance}.",
+        "",
+    ]
     for name, value in verdict.thresholds.items():
         text = ", ".join(value) or "none" if isinstance(value, (list, tuple)) else setting(value)
         lines.append(f"- {name}: {escape('no limit' if value is None else text)}")

@@ -149,16 +149,36 @@ def baseline_section(result: SuiteResult, baseline: SuiteResult) -> list[str]:
     title = f"## Change against {escape(baseline.checkpoint_name)}"
     if {e.episode_id for e in result.episodes} != {e.episode_id for e in baseline.episodes}:
         return [title, "", "The two results are of different episodes, so no change is shown.", ""]
+    contexts = baseline.num_context, result.num_context
+    if contexts[0] != contexts[1]:
+        reason = f"after {contexts[0]} and after {contexts[1]} context frames"
+        return [title, "", f"The two were scored {reason}, so no change is shown.", ""]
+    datasets = baseline.dataset_identifier, result.dataset_identifier
+    if all(datasets) and datasets[0] != datasets[1]:
+        return [title, "", "The two have other ground truth, so no change is shown.", ""]
     rows = []
     before, after = baseline.summary.score, result.summary.score
-    if before is not None and after is not None:
+    redefined = _redefined(result, baseline)
+    composite = not set(redefined) & set(result.enabled_metrics)
+    if composite and before is not None and after is not None:
         moved = after - before
         direction = direction_of(moved, higher_is_better=True)
         rows.append(["composite", score(before), score(after), change(moved), direction])
     for name in result.measured_metrics:
         theirs = baseline.summary.metrics.get(name)
         rows += [] if theirs is None else _metric_change(result, baseline, name)
-    return [title, "", *table("lrrrl", ["Metric", "Baseline", "This", "Change", "Direction"], rows)]
+    notes = []
+    if redefined:
+        names = escape(", ".join(redefined)) + ("" if composite else ", and so the composite")
+        notes = [f"**Defined otherwise in the two, so no change is shown: {names}.**", ""]
+    header = ["Metric", "Baseline", "This", "Change", "Direction"]
+    return [title, "", *notes, *table("lrrrl", header, rows)]
+
+
+def _redefined(result: SuiteResult, baseline: SuiteResult) -> list[str]:
+    """Metrics of one name and two definitions."""
+    ours, theirs = result.metric_infos, baseline.metric_infos
+    return [n for n in ours if n in theirs and ours[n].metric_id != theirs[n].metric_id]
 
 
 def _metric_change(result: SuiteResult, baseline: SuiteResult, name: str) -> list[list[str]]:

@@ -3,7 +3,8 @@
 Small frames share a tile; large ones are cut into strips of rows that overlap by six. How a frame
 is cut depends on its size alone, and every sum is of integers but one, of SSIM along a row of
 windows, which always runs along that same row: the bits depend neither on the batch, nor on the
-order, nor on the number of threads.
+order, nor on the number of threads. SSIM of a window is a float32 quotient of exact integers, so a
+frame's SSIM is within 2e-7 of the reference's, not equal to it.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ def cpu_statistics(batch: FrameBatch, groups: frozenset[str]) -> FrameStatistics
     wants_gaussian = "ssim_gaussian11" in groups and min(height, width) >= GAUSSIAN_WINDOW
     # Scratch memory outlives this call, so it must not be made of inference tensors.
     with torch.inference_mode(False), torch.no_grad():
-        integers = torch.zeros((len(fields), num_rows), dtype=torch.int64)
-        deficits = torch.zeros((2, num_rows), dtype=torch.float64)
-        gaussian = torch.full((num_rows,), torch.nan, dtype=torch.float64)
+        integers = torch.zeros((len(fields), num_rows), dtype=torch.int64, device="cpu")
+        deficits = torch.zeros((2, num_rows), dtype=torch.float64, device="cpu")
+        gaussian = torch.full((num_rows,), torch.nan, dtype=torch.float64, device="cpu")
 
         def work(start: int, stop: int) -> None:
             part = slice(start, stop)
@@ -62,7 +63,7 @@ def _statistics(
     gaussian: Tensor,
 ) -> FrameStatistics:
     num_rows, (height, width) = len(batch.row), batch.target.shape[2:]
-    out = {"num_values": torch.full((num_rows,), 3 * height * width)}
+    out = {"num_values": torch.full((num_rows,), 3 * height * width, device="cpu")}
     for name in ("squared_error_sum", "target_delta_sum", "prediction_delta_sum"):
         if name in sums:
             out[name] = sums[name]
@@ -76,7 +77,7 @@ def _statistics(
     if "luma_moments" in groups:
         luma = [sums[f"luma_{name}"] for name in ("x", "y", "xx", "yy", "xy")]
         out["luma_ssim"] = luma_ssim(luma[0], luma[1], luma[2], luma[3], luma[4], height * width)
-    no_region = torch.zeros(num_rows, dtype=torch.int64)
+    no_region = torch.zeros(num_rows, dtype=torch.int64, device="cpu")
     if groups & _CONTEXT_GROUPS:
         out["has_context"] = batch.context_row >= 0
     if "persistence" in groups:

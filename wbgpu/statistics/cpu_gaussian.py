@@ -36,10 +36,10 @@ class GaussianScratch:
         bounds = [self._num_window_rows * i // num_strips for i in range(num_strips + 1)]
         self._strips = list(pairwise(bounds))
         capacity = (max(b - a for a, b in self._strips) + _HALO) * self._row
-        self._planes = torch.empty(4 * capacity, dtype=torch.float64)
-        self._rows = torch.empty(4 * capacity, dtype=torch.float64)
-        self._pairs = torch.empty(4 * capacity, dtype=torch.float64)
-        self._row_deficits = torch.empty(self._num_window_rows, dtype=torch.float64)
+        self._planes = torch.empty(4 * capacity, dtype=torch.float64, device="cpu")
+        self._rows = torch.empty(4 * capacity, dtype=torch.float64, device="cpu")
+        self._pairs = torch.empty(4 * capacity, dtype=torch.float64, device="cpu")
+        self._row_deficits = torch.empty(self._num_window_rows, dtype=torch.float64, device="cpu")
 
     def process(self, batch: FrameBatch, part: slice, ssim: Tensor) -> None:
         """Fill ``ssim``, float64 ``[n]``, for ``batch.row[part]``."""

@@ -66,10 +66,15 @@ class FrameScratch:
         self._columns = torch.zeros(
             (len(self._fields), self._frames_per_tile, len(self._strips), 3 * width),
             dtype=torch.int32,
+            device="cpu",
         )
-        self._short_columns = torch.empty((self._frames_per_tile, 3 * width), dtype=torch.int16)
+        self._short_columns = torch.empty(
+            (self._frames_per_tile, 3 * width), dtype=torch.int16, device="cpu"
+        )
         num_window_rows = height - _HALO if self._has_windows else 0
-        self._deficits = torch.zeros((2, self._frames_per_tile, num_window_rows))
+        self._deficits = torch.zeros(
+            (2, self._frames_per_tile, num_window_rows), dtype=torch.float32, device="cpu"
+        )
 
     def _cut(self, height: int, row_values: int) -> tuple[list[tuple[int, int, int]], int]:
         """Strips as (first row, rows owned, rows loaded), and how many frames share a tile."""

@@ -34,16 +34,16 @@ class TileBuffers:
     """Memory for tiles of up to ``capacity`` values, allocated once."""
 
     def __init__(self, capacity: int) -> None:
-        self.target = torch.empty(capacity, dtype=torch.int16)
-        self.prediction = torch.empty(capacity, dtype=torch.int16)
-        self.other = torch.empty(capacity, dtype=torch.int16)
-        self.region = torch.empty(capacity, dtype=torch.int16)
-        self.pair = torch.empty(2 * capacity, dtype=torch.int16)
-        self.pair_rows = torch.empty(2 * capacity, dtype=torch.int16)
-        self.squares = torch.empty(2, 2 * capacity, dtype=torch.int32)
-        self.square_rows = torch.empty(2 * capacity, dtype=torch.int32)
-        self.numerator = torch.empty(2 * capacity, dtype=torch.float32)
-        self.denominator = torch.empty(2 * capacity, dtype=torch.float32)
+        self.target = torch.empty(capacity, dtype=torch.int16, device="cpu")
+        self.prediction = torch.empty(capacity, dtype=torch.int16, device="cpu")
+        self.other = torch.empty(capacity, dtype=torch.int16, device="cpu")
+        self.region = torch.empty(capacity, dtype=torch.int16, device="cpu")
+        self.pair = torch.empty(2 * capacity, dtype=torch.int16, device="cpu")
+        self.pair_rows = torch.empty(2 * capacity, dtype=torch.int16, device="cpu")
+        self.squares = torch.empty(2, 2 * capacity, dtype=torch.int32, device="cpu")
+        self.square_rows = torch.empty(2 * capacity, dtype=torch.int32, device="cpu")
+        self.numerator = torch.empty(2 * capacity, dtype=torch.float32, device="cpu")
+        self.denominator = torch.empty(2 * capacity, dtype=torch.float32, device="cpu")
 
 
 class Tile:

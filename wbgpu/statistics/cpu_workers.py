@@ -4,6 +4,9 @@ torch splits every large operator over OpenMP threads and joins them again. For 
 operators of the CPU path this is a trap: with one core busy elsewhere each join waits for it, and
 a frame took 31-250 ms instead of 1.7. Here frames are split over threads instead, each limited
 to one torch thread.
+
+They are also what makes a forked process work: OpenMP threads do not survive a fork, and a large
+operator on the thread that forked would wait for them for ever.
 """
 
 from __future__ import annotations
@@ -14,8 +17,11 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
+from typing import TypeVar
 
 import torch
+
+Result = TypeVar("Result")
 
 
 def run_in_parallel(function: Callable[[int, int], None], num_items: int) -> None:
@@ -34,6 +40,13 @@ def run_in_parallel(function: Callable[[int, int], None], num_items: int) -> Non
     wait(futures)
     for future in futures:
         future.result()
+
+
+def run_after_fork(function: Callable[[], Result]) -> Result:
+    """Call ``function`` where large torch operators work: in a forked process, on a thread here."""
+    if not _is_forked:
+        return function()
+    return _pool(os.getpid(), torch.get_num_threads()).submit(function).result()
 
 
 @functools.lru_cache(maxsize=1)
@@ -58,3 +71,15 @@ def _limit_this_thread() -> None:
 
 
 _limit_lock = threading.Lock()
+_is_forked = False
+
+
+def _after_fork() -> None:
+    global _limit_lock, _is_forked
+    # Another thread of the parent may have held it.
+    _limit_lock = threading.Lock()
+    _is_forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -7,6 +7,10 @@ import math
 from wbgpu.errors import AlignmentError, ConfigurationError
 from wbgpu.records.video import Alignment, AlignmentPolicy, VideoInfo
 
+# Rates closer than this differ by how a container rounds times: less than a frame in 10,000.
+_ROUNDING = 1e-4
+_MAX_RATIO = 1e6
+
 
 def align(
     target: VideoInfo,
@@ -55,7 +59,9 @@ def align(
     max_count_mismatch = 0
     if policy == "safe":
         longer = max(target_steps, prediction_steps)
-        max_count_mismatch = max(max_mismatch_frames, math.ceil(longer * max_mismatch_ratio))
+        # More than all frames can never differ, and a huge product would be no integer.
+        allowed = math.ceil(longer * min(max_mismatch_ratio, _MAX_RATIO))
+        max_count_mismatch = max(max_mismatch_frames, allowed)
         if abs(target_steps - prediction_steps) > max_count_mismatch:
             raise AlignmentError(
                 f"The number of frames differs by too much: the mismatch is too large to align "
@@ -143,6 +149,13 @@ def _warnings(target: VideoInfo, prediction: VideoInfo, num_context: int) -> lis
             f"Frame rates differ: ground truth {_fps(target)}, prediction {_fps(prediction)} "
             "frames per second; frames are compared by index, not by time."
         )
+    elif target.fps and prediction.fps:
+        larger = max(target.fps, prediction.fps)
+        if abs(target.fps - prediction.fps) > _ROUNDING * larger:
+            warnings.append(
+                f"Frame rates differ a little: ground truth {_fps(target)}, prediction "
+                f"{_fps(prediction)} frames per second; frames are compared by index."
+            )
     for video, name in ((target, "ground truth"), (prediction, "prediction")):
         if video.fps is None:
             other = prediction if video is target else target

@@ -45,9 +45,9 @@ def check_decoder(decoder: Decoder, folder: Path) -> None:
 
 
 def _frames(height: int, width: int) -> Tensor:
-    generator = torch.Generator().manual_seed(height * 1000 + width)
+    generator = torch.Generator("cpu").manual_seed(height * 1000 + width)
     shape = (_NUM_FRAMES, 3, height, width)
-    return torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
+    return torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8, device="cpu")
 
 
 def _check_info(decoder: Decoder, path: Path, height: int, width: int) -> None:

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 _MIN_BYTES = 1 << 20
+# Shared is mmap's default: a forked process would then write into its parent's frames.
+_PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
 
 
 def empty_frames(num_frames: int, height: int, width: int) -> npt.NDArray[np.uint8]:
@@ -22,4 +24,4 @@ def empty_frames(num_frames: int, height: int, width: int) -> npt.NDArray[np.uin
     num_bytes = math.prod(shape)
     if num_bytes < _MIN_BYTES:
         return np.empty(shape, np.uint8)
-    return np.frombuffer(mmap.mmap(-1, num_bytes), np.uint8).reshape(shape)
+    return np.frombuffer(mmap.mmap(-1, num_bytes, **_PRIVATE), np.uint8).reshape(shape)

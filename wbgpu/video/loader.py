@@ -21,6 +21,7 @@ from wbgpu.video.windows import (
     EpisodeOpened,
     EpisodeSource,
     Window,
+    copy_frames,
     pack,
 )
 
@@ -149,7 +150,7 @@ class WindowLoader:
             if chunks:
                 first, last = chunks[0], chunks[-1]
                 before = overlap if first.first_step > 1 else None
-                overlap = last.target[-1:].clone(), last.prediction[-1:].clone()
+                overlap = copy_frames([last.target[-1:]]), copy_frames([last.prediction[-1:]])
                 window = pack(chunks, before, self._device)
                 chunks.clear()
                 del first, last

@@ -11,6 +11,8 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from wbgpu.video.frame_memory import empty_frames
+
 
 def resize_frames(frames: Tensor, *, height: int, width: int) -> Tensor:
     """Resize uint8 RGB frames.
@@ -23,7 +25,7 @@ def resize_frames(frames: Tensor, *, height: int, width: int) -> Tensor:
     Returns:
         uint8 ``[N, 3, height, width]``, NHWC in memory.
     """
-    resized = np.empty((frames.shape[0], height, width, 3), np.uint8)
+    resized = empty_frames(len(frames), height, width)
     for source, result in zip(frames.permute(0, 2, 3, 1).numpy(), resized, strict=True):
         image = Image.fromarray(np.ascontiguousarray(source))
         result[:] = np.asarray(image.resize((width, height), Image.Resampling.BILINEAR))

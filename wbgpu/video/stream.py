@@ -56,7 +56,7 @@ def _check_file(path: Path) -> None:
         if not path.exists():
             raise VideoError(path, "does not exist. Check the path.")
         if not path.is_file():
-            raise VideoError(path, "is a folder or device, not a file. Give a video file.")
+            raise VideoError(path, "is a folder, pipe or device, not a file. Give a video file.")
         if path.stat().st_size == 0:
             raise VideoError(path, f"unreadable: the file is empty (0 bytes). {ADVICE}")
     except OSError as error:

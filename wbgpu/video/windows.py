@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -132,36 +134,46 @@ def pack(
         targets.insert(0, overlap[0])
         predictions.insert(0, overlap[1])
 
-    num_rows = torch.tensor([chunk.num_frames for chunk in chunks])
-    row = torch.arange(int(num_rows.sum())) + (overlap is not None)
-    chunk_row = torch.repeat_interleave(torch.arange(len(chunks)), num_rows)
-    step = torch.cat([torch.arange(chunk.num_frames) + chunk.first_step for chunk in chunks])
-    episode_index = torch.tensor([chunk.episode_index for chunk in chunks])[chunk_row]
+    # NumPy, because a forked process hangs in torch operators that want the threads of its parent,
+    # and because torch makes new tensors on whatever the default device is.
+    num_rows = [chunk.num_frames for chunk in chunks]
+    row = np.arange(sum(num_rows)) + (overlap is not None)
+    chunk_row = np.repeat(np.arange(len(chunks)), num_rows)
+    step = np.concatenate([np.arange(chunk.num_frames) + chunk.first_step for chunk in chunks])
+    episode_index = np.array([chunk.episode_index for chunk in chunks])[chunk_row]
+    previous_row = np.where(step > 1, row - 1, -1)
+    context_row = chunk_row if contexts else np.full_like(chunk_row, -1)
     return Window(
-        target=_move([_joined(targets)], device),
-        prediction=_move([_joined(predictions)], device),
-        row=_move([row], device),
-        previous_row=_move([torch.where(step > 1, row - 1, -1)], device),
-        context=_move(contexts, device) if contexts else None,
-        context_row=_move([chunk_row if contexts else torch.full_like(chunk_row, -1)], device),
-        episode_index=_move([episode_index], device),
-        step=_move([step], device),
+        target=_move(join_frames(targets), device),
+        prediction=_move(join_frames(predictions), device),
+        row=_move_index(row, device),
+        previous_row=_move_index(previous_row, device),
+        context=_move(join_frames(contexts), device) if contexts else None,
+        context_row=_move_index(context_row, device),
+        episode_index=_move_index(episode_index, device),
+        step=_move_index(step, device),
     )
 
 
-def _joined(frames: Sequence[Tensor]) -> Tensor:
-    if len(frames) == 1:
-        return frames[0]
-    _, _, height, width = frames[0].shape
-    whole = torch.from_numpy(empty_frames(sum(map(len, frames)), height, width))
-    whole = whole.permute(0, 3, 1, 2)
-    torch.cat(list(frames), out=whole)
-    return whole
+def join_frames(parts: Sequence[Tensor]) -> Tensor:
+    """One uint8 ``[N, 3, H, W]``, NHWC in memory; a single part is given back as it is."""
+    return parts[0] if len(parts) == 1 else copy_frames(parts)
 
 
-def _move(parts: Sequence[Tensor], device: torch.device) -> Tensor:
-    """Concatenate on the device; from pinned memory, the copy runs while the host goes on."""
-    whole = parts[0] if len(parts) == 1 else torch.cat(list(parts))
+def copy_frames(parts: Sequence[Tensor]) -> Tensor:
+    """`join_frames` into memory of its own."""
+    _, _, height, width = parts[0].shape
+    whole = empty_frames(sum(map(len, parts)), height, width)
+    np.concatenate([part.permute(0, 2, 3, 1).numpy() for part in parts], out=whole)
+    return torch.from_numpy(whole).permute(0, 3, 1, 2)
+
+
+def _move_index(index: npt.NDArray[np.intp], device: torch.device) -> Tensor:
+    return _move(torch.from_numpy(index.astype(np.int64, copy=False)), device)
+
+
+def _move(whole: Tensor, device: torch.device) -> Tensor:
+    """To the device; from pinned memory, the copy runs while the host goes on."""
     if device.type == "cpu":
         return whole
     # PyTorch keeps the pinned block until the copy's stream has passed it.

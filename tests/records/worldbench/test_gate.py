@@ -72,3 +72,12 @@ def test_p52_uncertainty_is_null_unless_asked_for() -> None:
     asked = gate_payload(gate(BASELINE, BASELINE, bootstrap_samples=20))["uncertainty"]
     assert asked["small_sample_warning"] is True
     assert asked["confidence_interval"] == [0.0, 0.0]
+
+
+def test_the_file_that_supplied_thresholds_is_named() -> None:
+    """A file in the working folder can turn a FAIL into a PASS."""
+    verdict = gate(BASELINE, BASELINE)
+    assert gate_payload(verdict, "conf/wbgpu.yml")["wbgpu"]["configuration_file"] == (
+        "conf/wbgpu.yml"
+    )
+    assert gate_payload(verdict)["wbgpu"]["configuration_file"] is None

@@ -16,6 +16,7 @@ OTHER_SETTINGS = {
     "enabled_metrics": ["visual_similarity", "temporal_stability"],
     "configured_weights": {"visual_similarity": 1.0, "temporal_stability": 1.0},
 }
+OTHER_CONTEXT = {"skip_context": 3, "configuration": {"skip_context": 3}}
 OLD = {"schema_version": "1", "configuration_hash": None, "dataset_identifier": None}
 
 
@@ -27,7 +28,7 @@ def batch(shared: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize(
-    "changes", [OTHER_SETTINGS, OLD, {"schema_version": "1"}, {"skip_context": 3}], ids=str
+    "changes", [OTHER_SETTINGS, OLD, {"schema_version": "1"}, OTHER_CONTEXT], ids=str
 )
 def test_warnings_and_details_are_worldbenchs_to_the_letter(
     batch: dict[str, Any], changes: dict[str, Any], strict: bool

@@ -86,7 +86,7 @@ def test_a_broken_batch_is_an_error_that_names_the_place(
 @pytest.mark.parametrize("document", [[], None, 3, "text", [{}]])
 def test_a_document_that_is_no_object_is_an_error(document: Any) -> None:
     """worldbench's gate crashes on a list, with the exit code of FAIL."""
-    with pytest.raises(ResultFileError, match=r"\$: expected an object"):
+    with pytest.raises(ResultFileError, match=r"x\.json: expected an object"):
         parse_result(document, "x.json")
 
 

@@ -26,8 +26,13 @@ from wbgpu.records.worldbench.metric_entries import plain
 from wbgpu.records.worldbench.settings import COMPATIBLE_VERSION
 
 
-def gate_payload(verdict: Verdict) -> dict[str, Any]:
-    """The document that ``worldbench gate`` would write, and what only ours has."""
+def gate_payload(verdict: Verdict, configuration_file: str | None = None) -> dict[str, Any]:
+    """The document that ``worldbench gate`` would write, and what only ours has.
+
+    Args:
+        verdict: what the gate said.
+        configuration_file: the wbgpu.yml or worldbench.yml that supplied thresholds, if any.
+    """
     comparison = verdict.comparison
     overall = comparison.overall
     return {
@@ -55,6 +60,7 @@ def gate_payload(verdict: Verdict) -> dict[str, Any]:
         "failure_reasons": [failure_payload(failure) for failure in verdict.failures],
         EXTENSION: {
             "policy": verdict.policy,
+            "configuration_file": configuration_file,
             "baseline_producer": comparison.baseline.producer,
             "candidate_producer": comparison.candidate.producer,
             "minimum_detectable_effect": comparison.minimum_detectable_effect,

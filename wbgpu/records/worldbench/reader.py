@@ -20,6 +20,7 @@ from wbgpu.records.summary import (
     SuiteSummary,
     missing_status,
 )
+from wbgpu.records.worldbench.agreement import check_agreement
 from wbgpu.records.worldbench.distributions import parse_coverage, parse_distribution
 from wbgpu.records.worldbench.episodes import parse_batch_episode, parse_evaluation_episode
 from wbgpu.records.worldbench.extension import (
@@ -43,7 +44,8 @@ def parse_result(document: Any, path: str | Path) -> SuiteResult:
 
     Raises:
         ResultFileError: not a result, an unknown schema version, a key that is missing or of
-            the wrong type; the message names the place. Whether aggregates follow from the
+            the wrong type, a fact that stands twice with different values; the message names the
+            place. Whether aggregates follow from the
             episodes is checked by :func:`wbgpu.aggregate.consistency.check_result`.
     """
     root = Node(document, "$", path)
@@ -62,9 +64,10 @@ def parse_result(document: Any, path: str | Path) -> SuiteResult:
         root["schema_version"].fail(
             f"unknown schema version {version!r}; this wbgpu reads {' and '.join(_KNOWN_VERSIONS)}"
         )
-    if kind == "batch_evaluation":
-        return _parse_batch(root, version)
-    return _parse_evaluation(root, version)
+    parse = _parse_batch if kind == "batch_evaluation" else _parse_evaluation
+    result = parse(root, version)
+    check_agreement(root, result.enabled_metrics)
+    return result
 
 
 def _parse_batch(root: Node, version: str) -> SuiteResult:
