@@ -107,10 +107,19 @@ class _StaleResult(Mse):
 
 
 class _HalfPrecision(Mse):
-    """Follows the model's dtype."""
+    """Follows the model's dtype, as torchmetrics does."""
 
-    def set_dtype(self, dst_type):
-        return super(HorizonMetric, self).set_dtype(dst_type)
+    def _apply(self, fn, exclude_state=""):
+        return super(HorizonMetric, self)._apply(fn, exclude_state)
+
+
+class _HalfPrecisionAfterReset(Mse):
+    """Keeps its sums, but lets what they are reset to follow the model."""
+
+    def _apply(self, fn, exclude_state=""):
+        super()._apply(fn, exclude_state)
+        self._defaults = {name: fn(value) for name, value in self._defaults.items()}
+        return self
 
 
 class _Undocumented(HorizonMetric):
@@ -142,7 +151,8 @@ def test_a_good_metric_passes(num_horizons):
         (_CutsLongEpisodes, "num_horizons"),
         (_LateId, "named after metric_id"),
         (_StaleResult, "update_statistics"),
-        (_HalfPrecision, "float64"),
+        (_HalfPrecision, r"float64 and int64 after to\(torch.float16\)"),
+        (_HalfPrecisionAfterReset, r"float64 and int64 after .* and reset\(\)"),
         (_Undocumented, "docstring"),
     ],
 )

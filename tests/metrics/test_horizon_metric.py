@@ -4,15 +4,44 @@ from __future__ import annotations
 
 import gc
 import math
+from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
 from tests.metrics.frame_videos import episode_statistics, grey
 from wbgpu.errors import ConfigurationError
-from wbgpu.metrics import Mse, SkillPersistence, TemporalStability, VisualSimilarity
+from wbgpu.metrics import (
+    DynamicMse,
+    DynamicPsnr,
+    DynamicSsim,
+    MeanPsnr,
+    Mse,
+    SkillPersistence,
+    SkillPersistenceDynamic,
+    SsimWang2004,
+    TemporalFidelity,
+    TemporalStability,
+    VisualSimilarity,
+    check_metric,
+)
 from wbgpu.records.metric import MetricInfo
 from wbgpu.statistics import GROUPS, FrameBatch, frame_statistics
+
+ALL_METRICS = [
+    DynamicMse,
+    DynamicPsnr,
+    DynamicSsim,
+    MeanPsnr,
+    Mse,
+    SkillPersistence,
+    SkillPersistenceDynamic,
+    SsimWang2004,
+    TemporalFidelity,
+    TemporalStability,
+    VisualSimilarity,
+]
 
 
 def test_means_are_over_the_episodes_that_reach_a_horizon():
@@ -126,6 +155,123 @@ def test_a_step_after_a_missing_one_is_refused():
         Mse().update(frames, frames, valid=torch.tensor([[True, True]]))
     with pytest.raises(TypeError, match="valid"):
         Mse().update(frames, frames, valid=torch.tensor([[1, 1, 0]]))
+
+
+@pytest.mark.parametrize("valid", [[[True, True]], np.ones((1, 2), bool)], ids=["list", "numpy"])
+def test_a_mask_that_is_no_tensor_is_refused_by_name(valid):
+    """An AttributeError from within says nothing of the argument."""
+    frames = grey([1, 2])
+    with pytest.raises(TypeError, match=r"valid: expected a tensor, bool .* got (list|ndarray)"):
+        Mse().update(frames, frames, valid=valid)
+    statistics = episode_statistics(Mse(), frames, frames)
+    with pytest.raises(TypeError, match="valid: expected a tensor"):
+        Mse().update_statistics(statistics, valid)
+
+
+@pytest.mark.parametrize("kind", [SkillPersistence, SkillPersistenceDynamic, DynamicSsim])
+def test_a_forgotten_context_is_said(kind):
+    """NaN and counts of 0 at the end of an epoch do not say what was forgotten."""
+    metric = kind(2)
+    with pytest.warns(UserWarning, match=f"{metric.name} .* no context; .*Give context"):
+        metric.update(grey([1, 2]), grey([1, 2]))
+    assert metric.compute()["prefix_count"].tolist() == [0, 0]
+
+
+class _Model(torch.nn.Module):
+    """A model with a metric in it, as in a training loop."""
+
+    def __init__(self):
+        super().__init__()
+        self.mse = Mse(2)
+        self.linear = torch.nn.Linear(2, 2)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda model: model.to(torch.float16),
+        lambda model: model.half(),
+        lambda model: model.bfloat16(),
+        lambda model: model.mse.to(torch.float16),
+        lambda model: model.mse.set_dtype(torch.float16),
+        lambda model: model.to("cpu", torch.bfloat16),
+    ],
+)
+def test_a_model_in_half_precision_keeps_exact_sums(convert):
+    """Half precision overflows at 65504: two frames wrong by 255 levels would be infinite."""
+    model = _Model()
+    pair = grey([255, 0]), grey([0, 3])
+    model.mse.update(*pair)
+    convert(model)
+    model.mse.update(*pair)
+    assert model.mse.compute()["step"].tolist() == [65025.0, 9.0]
+    model.mse.reset()
+    model.mse.update(*pair)
+    assert model.mse.compute()["prefix"].tolist() == [65025.0, (65025 + 9) / 2]
+    assert {state.dtype for state in model.mse.metric_state.values()} == {
+        torch.float64,
+        torch.int64,
+    }
+
+
+def test_a_network_inside_a_metric_is_converted():
+    """A learned metric in a half-precision model would fail on its own weights."""
+
+    class WithNetwork(Mse):
+        def __init__(self):
+            super().__init__()
+            self.network = torch.nn.Linear(2, 2)
+
+    metric = WithNetwork().to(torch.bfloat16)
+    assert metric.network.weight.dtype == torch.bfloat16
+    assert metric.metric_state["mse_wbgpu_1_0_sum"].dtype == torch.float64
+
+
+def test_a_model_that_gets_its_memory_late_has_sums_of_zero():
+    """to_empty gives memory that nobody has written to; sums in it would start anywhere."""
+    with torch.device("meta"):
+        model = _Model()
+    model.to_empty(device="cpu")
+    assert not any(bool(state.any()) for state in model.mse.metric_state.values())
+    model.mse.update(grey([2]), grey([0]))
+    assert model.mse.compute()["step"][0] == 4.0
+    model.mse.to("meta")
+    assert model.mse.device.type == "meta"
+    assert all(state.is_meta for state in model.mse.metric_state.values())
+
+
+@pytest.fixture
+def defaults():
+    yield
+    torch.set_default_device(None)
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("kind", [*ALL_METRICS, partial(VisualSimilarity, ssim="luma")])
+@pytest.mark.parametrize("default", ["meta", torch.float16, torch.float64], ids=str)
+def test_defaults_of_torch_change_no_bit(defaults, kind, default):
+    """Programs set them for their model; a score must not follow."""
+    generator = torch.Generator().manual_seed(1)
+    shape = (2, 1, 3, 3, 16, 13)
+    target, prediction = torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
+
+    def scores():
+        metric = kind(num_horizons=4)
+        metric.update(prediction, target, context=target[:, 0])
+        statistics = episode_statistics(metric, prediction, target, target[:, 0])
+        return metric.compute(), metric.outcome(statistics)
+
+    expected, expected_outcome = scores()
+    if default == "meta":
+        torch.set_default_device(default)
+    else:
+        torch.set_default_dtype(default)
+    result, outcome = scores()
+    check_metric(kind(num_horizons=4))
+    torch.set_default_device(None)
+    assert outcome == expected_outcome
+    for name, value in result.items():
+        torch.testing.assert_close(value, expected[name], rtol=0, atol=0, equal_nan=True)
 
 
 def test_settings_are_checked():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 
 import pytest
 import torch
 
+from tests.statistics.forking import assert_works_in_a_fork, needs_fork
 from wbgpu.statistics.cpu_workers import run_in_parallel
 
 
@@ -46,14 +46,14 @@ def test_the_setting_of_the_caller_and_of_new_threads_is_untouched(three_threads
     assert inherited == [3]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@needs_fork
 def test_a_forked_process_makes_its_own_threads(three_threads):
     """Threads do not survive a fork; reusing the parent's pool would wait for ever."""
     run_in_parallel(lambda start, stop: None, 8)
-    child = os.fork()
-    if child == 0:
+
+    def run() -> None:
         done: list[int] = []
         run_in_parallel(lambda start, stop: done.extend(range(start, stop)), 8)
-        os._exit(0 if sorted(done) == list(range(8)) else 1)
-    assert os.waitpid(child, 0)[1] == 0
+        assert sorted(done) == list(range(8))
+
+    assert_works_in_a_fork(run)

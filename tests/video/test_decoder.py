@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tests.video.awkward_files import (
     with_display_matrix,
     with_edit,
 )
+from wbgpu.errors import VideoError
 from wbgpu.video.decoder import check_range
 
 
@@ -156,3 +158,13 @@ def test_range_outside_names_the_file(decoder, tmp_path, start, stop):
             check_range(reader.info, start, stop)
         with pytest.raises(ValueError, match=r"four\.mp4.*has 4 frame"):
             reader.read(start, stop)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_and_devices_are_refused_at_once(decoder, tmp_path):
+    """Opening a pipe waits for a writer, for ever; a device has no end."""
+    os.mkfifo(tmp_path / "pipe.mp4")
+    (tmp_path / "device.mp4").symlink_to("/dev/zero")
+    for name in ("pipe.mp4", "device.mp4"):
+        with pytest.raises(VideoError, match=f"{name}: is a folder, pipe or device, not a file"):
+            decoder.open(tmp_path / name)

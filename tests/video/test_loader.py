@@ -11,6 +11,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.statistics.forking import assert_works_in_a_fork, needs_fork, start_torch_threads
 from tests.video.awkward_files import cut, encode, pictures, with_zeroed_bytes
 from wbgpu.errors import AlignmentError, ConfigurationError, VideoError
 from wbgpu.video.encode import write_video
@@ -285,6 +286,46 @@ def test_settings_are_checked_before_any_file_is_opened(arguments, message):
 def test_no_episodes():
     """Nothing in, nothing out."""
     assert list(_load([])) == []
+
+
+@pytest.mark.parametrize("default", ["meta", torch.float16, torch.float64], ids=str)
+def test_defaults_of_torch_do_not_reach_the_frames(decoder, episodes, default):
+    """Programs set them for their model; indices on its device would not fit the frames."""
+    loader = _load(episodes.sources, decoder, window_frames=16)
+    try:
+        if default == "meta":
+            torch.set_default_device(default)
+        else:
+            torch.set_default_dtype(default)
+        items = list(loader)
+    finally:
+        torch.set_default_device(None)
+        torch.set_default_dtype(torch.float32)
+    _reassemble(items, episodes, NUM_CONTEXT)
+
+
+@needs_fork
+def test_a_forked_process_loads_the_same_windows(decoder, tmp_path):
+    """A worker that was forked after torch had been used would wait for threads it has not got."""
+    # Large enough for torch to use threads for a frame.
+    large = Episodes(tmp_path, [(7, 160, 176), (9, 160, 176), (30, 160, 176)])
+    start_torch_threads()
+    loader = _load(large.sources, decoder, window_frames=16)
+
+    def arrays() -> list[np.ndarray]:
+        # NumPy compares, because torch's own comparison of large frames hangs in a fork.
+        names = ("target", "prediction", "row", "previous_row", "step", "context_row")
+        windows = [item for item in loader if isinstance(item, Window)]
+        return [getattr(window, name).numpy() for window in windows for name in names]
+
+    expected = arrays()
+
+    def compare() -> None:
+        for got, wanted in zip(arrays(), expected, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+    assert len(expected) >= 18
+    assert_works_in_a_fork(compare)
 
 
 @pytest.mark.cuda

@@ -221,7 +221,7 @@ class HorizonMetric(Metric):
             return tensor.to(fn(torch.zeros(1, device=tensor.device)).device)
 
         # A metric with a network in it: the network is converted as asked.
-        torch.nn.Module._apply(self, fn)
+        torch.nn.Module._apply(self, fn)  # type: ignore[no-untyped-call]
         return super()._apply(move, exclude_state)
 
     def _check_num_steps(self, shape: torch.Size) -> None:

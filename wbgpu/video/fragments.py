@@ -21,22 +21,25 @@ def is_fragment_cut_off(path: Path) -> bool:
         for kind, end in _boxes(file, size):
             has_fragments = has_fragments or kind == b"moof"
             if end > size:
-                return has_fragments and kind in (b"moof", b"mdat")
+                return has_fragments and kind in (b"moof", b"mdat", b"")
     return False
 
 
 def _boxes(file: BinaryIO, size: int) -> Iterator[tuple[bytes, int]]:
-    """Type and end of each top-level box (ISO/IEC 14496-12, 4.2)."""
+    """Type and end of each top-level box (ISO/IEC 14496-12, 4.2); no type where it is cut off."""
     start = 0
     while start < size:
         file.seek(start, os.SEEK_SET)
         header = file.read(16)
+        if len(header) < 8:
+            yield b"", size + 1
+            return
         length, kind = int.from_bytes(header[:4], "big"), header[4:8]
         if length == 1:  # a 64-bit length follows
             length = int.from_bytes(header[8:16], "big")
         elif length == 0:  # to the end of the file
             length = size - start
-        if length < 8 or len(header) < 8:
+        if length < 8:
             return
         start += length
         yield kind, start
