@@ -1,7 +1,7 @@
 """wbgpu against worldbench 0.4.1 on the same episodes, interleaved in one run.
 
-In process: one long-lived process per tool (imports done, one warm-up each), asked in turn to
-evaluate the same folders; wall and CPU time are medians over rounds. worldbench runs at its best:
+In process: one long-lived process per tool (imports done, warmed up on a short episode), asked in
+turn to evaluate the same folders; wall and CPU time are medians over rounds. worldbench runs at its best:
 scikit-image installed and glibc told not to give memory back, which halves its time.
 Cold start: the whole command in a fresh process, with its peak memory.
 Start-up: `import torch` against `import torch` and all that an evaluation imports.
@@ -189,8 +189,9 @@ def measure(quick: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as root:
         workers = {tool: Worker(tool) for tool in ("worldbench", "wbgpu")}
         warm = Path(root) / "warm"
-        make_suite(warm, 4, 1, 64)
+        make_suite(warm, 4, 1, 256)
         for worker in workers.values():
+            worker.evaluate(warm)
             worker.evaluate(warm)
         for num_steps, num_episodes, size, rounds in plan:
             folder = Path(root) / f"t{num_steps}"
@@ -221,7 +222,7 @@ def measure(quick: bool) -> dict[str, Any]:
             print(_line(row), flush=True)
         for worker in workers.values():
             worker.close()
-    return {"rows": rows, "start_up": start_up(3 if quick else 5)}
+    return {"rows": rows, "start_up": start_up(2 if quick else 5)}
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -211,7 +211,20 @@ def test_a_name_as_long_as_the_file_system_allows_can_be_written(tmp_path: Path)
 def test_text_is_what_a_file_holds(tmp_path: Path) -> None:
     """What a command prints and what it saves must not differ."""
     payload = {"score": 1.5, "name": "a"}
-    assert to_text(payload) == '{\n  "score": 1.5,\n  "name": "a"\n}\n'
+    assert to_text(payload) == '{"score": 1.5, "name": "a"}\n'
+    nested = {"rows": [payload, payload], "empty": {}, "none": []}
+    assert to_text(nested) == (
+        '{\n  "rows": [\n    {"score": 1.5, "name": "a"},\n    {"score": 1.5, "name": "a"}\n  ],\n'
+        '  "empty": {},\n  "none": []\n}\n'
+    )
+    with pytest.raises(TypeError, match="must be text, got 1"):
+        to_text({1: [[]]})
     assert write_json(tmp_path / "a.json", payload).read_text() == to_text(payload)
     with pytest.raises(ValueError, match="JSON compliant"):
         to_text({"score": float("inf")})
+
+
+@given(JSON_VALUES)
+def test_what_is_written_is_what_the_json_module_would_write(document: object) -> None:
+    """The layout is ours; the content must be that of a plain json.dumps."""
+    assert json.loads(to_text(document)) == json.loads(json.dumps(document))

@@ -89,12 +89,33 @@ def parse_json(text: str, source: str | Path) -> Any:
 
 
 def to_text(payload: Any) -> str:
-    """Strict JSON as it stands in files: indented, with a newline at the end.
+    """Strict JSON for people and machines: a line per entry, but rows of plain values in one line.
 
     Raises:
         ValueError: the payload holds a number that is not finite.
+        TypeError: it holds something that JSON does not have, or a key that is not text.
     """
-    return json.dumps(payload, indent=2, allow_nan=False) + "\n"
+    return _lines(payload, "\n") + "\n"
+
+
+def _lines(node: Any, newline: str) -> str:
+    if isinstance(node, dict):
+        children: Any = node.values()
+    elif isinstance(node, (list, tuple)):
+        children = node
+    else:
+        return json.dumps(node, allow_nan=False)
+    if not any(isinstance(child, (dict, list, tuple)) for child in children):
+        # In one line, and by json's C encoder; with an indent it would take the slow Python one.
+        return json.dumps(node, allow_nan=False)
+    deeper = f"{newline}  "
+    if isinstance(node, dict):
+        if bad := [key for key in node if not isinstance(key, str)]:
+            raise TypeError(f"JSON keys must be text, got {bad[0]!r}")
+        rows = [f"{json.dumps(key)}: {_lines(value, deeper)}" for key, value in node.items()]
+        return f"{{{deeper}{f',{deeper}'.join(rows)}{newline}}}"
+    rows = [_lines(value, deeper) for value in node]
+    return f"[{deeper}{f',{deeper}'.join(rows)}{newline}]"
 
 
 def write_json(path: str | Path, payload: Any) -> Path:
