@@ -1,8 +1,8 @@
 """wbgpu against worldbench 0.4.1 on the same episodes, interleaved in one run.
 
 In process: one long-lived process per tool (imports done, warmed up on a short episode), asked in
-turn to evaluate the same folders; wall and CPU time are medians over rounds. worldbench runs at its best:
-scikit-image installed and glibc told not to give memory back, which halves its time.
+turn to evaluate the same folders; wall and CPU time are medians over rounds. worldbench runs at its
+best: scikit-image installed and glibc told not to give memory back, which halves its time.
 Cold start: the whole command in a fresh process, with its peak memory.
 Start-up: `import torch` against `import torch` and all that an evaluation imports.
 
