@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -82,9 +83,9 @@ class HorizonMetric(Metric):
         self.add_state(self._sum_name, zeros, dist_reduce_fx="sum")
         self.add_state(self._count_name, zeros.long(), dist_reduce_fx="sum")
 
+    @abstractmethod
     def episode_values(self, statistics: FrameStatistics) -> HorizonValues:
         """Values of ``statistics [B, T]``; entry t may depend on steps 1..t only."""
-        raise NotImplementedError
 
     def horizon_values(
         self, statistics: FrameStatistics, valid: Tensor | None = None
