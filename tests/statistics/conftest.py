@@ -8,7 +8,8 @@ import torch
 PATHS = [
     pytest.param(("reference", "cpu"), id="reference"),
     pytest.param(("cpu", "cpu"), id="cpu"),
-    pytest.param(("auto", "cuda"), id="cuda", marks=pytest.mark.cuda),
+    pytest.param(("reference", "cuda"), id="reference-cuda", marks=pytest.mark.cuda),
+    pytest.param(("triton", "cuda"), id="triton", marks=pytest.mark.cuda),
 ]
 
 

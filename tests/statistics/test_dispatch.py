@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
+from tests.conftest import REPOSITORY
 from tests.oracles.videos import make_video, to_torch
 from tests.statistics.forking import assert_works_in_a_fork, needs_fork, start_torch_threads
 from tests.statistics.same_bits import assert_same_bits
@@ -12,11 +16,55 @@ from wbgpu.errors import ConfigurationError
 from wbgpu.statistics import GROUPS, FrameBatch, frame_statistics, resolve_path
 
 
-def test_auto_is_the_fast_path_on_cpu_and_the_reference_elsewhere():
+def test_auto_is_the_fast_path_of_the_device(monkeypatch):
     """The path stands in results; another one would make them untrue."""
+    monkeypatch.setattr(torch.version, "hip", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     assert resolve_path("auto", "cpu") == "cpu"
-    assert resolve_path("auto", torch.device("cuda", 1)) == "reference"
+    assert resolve_path("auto", torch.device("cuda", 1)) == "triton"
+    assert resolve_path("auto", "mps") == "reference"
+    for path in ("reference", "triton"):
+        assert resolve_path(path, "cuda") == path
     assert resolve_path("reference", "cpu") == "reference"
+
+
+def test_without_triton_a_gpu_has_the_reference(monkeypatch):
+    """Windows builds of PyTorch, and AMD's, run no kernel of ours."""
+    monkeypatch.setattr(torch.version, "hip", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert resolve_path("auto", "cuda") == "reference"
+    with pytest.raises(ConfigurationError, match="needs Triton"):
+        resolve_path("triton", "cuda")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    monkeypatch.setattr(torch.version, "hip", "6.4")
+    assert resolve_path("auto", "cuda") == "reference"
+    with pytest.raises(ConfigurationError, match="needs Triton"):
+        resolve_path("triton", "cuda")
+
+
+def test_triton_is_refused_for_frames_on_the_cpu(monkeypatch):
+    """The kernel would read their addresses on the GPU; only the interpreter can."""
+    monkeypatch.setattr(torch.version, "hip", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    with pytest.raises(ConfigurationError, match="the frames are on cpu; use 'auto'"):
+        resolve_path("triton", "cpu")
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert resolve_path("triton", "cpu") == "triton"
+
+
+def test_triton_is_imported_for_its_own_path_only():
+    """It is not everywhere, and where it is, it takes time to import."""
+    program = (
+        "import sys, torch\n"
+        "from wbgpu.statistics import FrameBatch, frame_statistics\n"
+        "frames = torch.zeros((1, 1, 3, 8, 8), dtype=torch.uint8)\n"
+        "batch = FrameBatch.from_videos(frames, frames)\n"
+        "frame_statistics(batch, frozenset({'squared_error'}))\n"
+        "frame_statistics(batch, frozenset({'ssim_uniform7'}), 'reference')\n"
+        "assert 'triton' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=REPOSITORY)
 
 
 def test_unknown_paths_and_groups_are_named():

@@ -14,6 +14,7 @@ from wbgpu.errors import ConfigurationError, InputError
 from wbgpu.metrics import HorizonMetric
 from wbgpu.records.profile import REASONS_WITHOUT_SIGNALS, MetricSetting, Profile
 from wbgpu.records.video import AlignmentPolicy
+from wbgpu.statistics import PATHS
 from wbgpu.video.decoder import Decoder
 
 
@@ -31,9 +32,10 @@ class EvaluationRequest:
         profile: the composite's settings.
         name: checkpoint name; ``None`` takes the predictions folder's name.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
-        statistics_path: ``auto``, ``reference`` or ``cpu``.
-        window_frames: frames scored at once; ``None`` for 8 MiB a video.
+        statistics_path: ``auto``, ``reference``, ``cpu`` or ``triton``.
+        window_frames: frames scored at once; ``None`` for 4 MiB a video, 8 MiB on a GPU.
         num_workers: decoding threads; ``None`` for as many as cores, at most 4.
+        measures_stages: whether the throughput of every stage is to be measured.
         configuration: the resolved configuration, kept with the result.
         configuration_file: the project file that was read, or ``None``.
         notes: remarks that go into the result.
@@ -57,6 +59,7 @@ class EvaluationRequest:
     statistics_path: str = "auto"
     window_frames: int | None = None
     num_workers: int | None = None
+    measures_stages: bool = False
     configuration: Mapping[str, Any] = field(default_factory=dict)
     configuration_file: Path | None = None
     notes: tuple[str, ...] = ()
@@ -71,9 +74,9 @@ class EvaluationRequest:
             raise ConfigurationError(
                 f"suite.alignment: expected 'strict' or 'safe', got {self.alignment!r}"
             )
-        if self.statistics_path not in ("auto", "reference", "cpu"):
+        if self.statistics_path not in PATHS:
             raise ConfigurationError(
-                f"statistics: expected 'auto', 'reference' or 'cpu', got {self.statistics_path!r}"
+                f"statistics: expected one of {PATHS}, got {self.statistics_path!r}"
             )
         for key in ("window_frames", "num_workers"):
             value = getattr(self, key)

@@ -1,102 +1,148 @@
-"""Fast statistics on CPU: exact integer sums over cache-sized tiles, frames split over threads.
+"""Fast statistics on CPU: compiled kernels, frames split over threads.
 
-Small frames share a tile; large ones are cut into strips of rows that overlap by six. How a frame
-is cut depends on its size alone, and every sum is of integers but one, of SSIM along a row of
-windows, which always runs along that same row: the bits depend neither on the batch, nor on the
-order, nor on the number of threads. SSIM of a window is a float32 quotient of exact integers, so a
-frame's SSIM is within 2e-7 of the reference's, not equal to it.
+Every sum is of integers, and how a frame is cut into pieces depends on its size alone: the bits
+depend neither on the batch, nor on the order, nor on the number of threads, nor on the memory
+layout, nor on the processor. SSIM of a window is a float32 quotient of exact integers, so that a
+frame's SSIM is within 2e-7 of the reference's (the Gaussian one, in float64, within 2e-9), not
+equal to it.
 """
 
 from __future__ import annotations
 
-import threading
-from typing import Any, TypeVar, cast
-
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from wbgpu.statistics.cpu_gaussian import GaussianScratch
-from wbgpu.statistics.cpu_scratch import FrameScratch, integer_fields
+from wbgpu.statistics import cpu_gaussian, cpu_kernel
+from wbgpu.statistics.cpu_frames import FlatFrames, flat_copy, flat_view, has_flat_rows
 from wbgpu.statistics.cpu_workers import run_in_parallel
 from wbgpu.statistics.frame_batch import FrameBatch
-from wbgpu.statistics.frame_statistics import GAUSSIAN_WINDOW, UNIFORM_WINDOW, FrameStatistics
+from wbgpu.statistics.frame_statistics import (
+    DYNAMIC_THRESHOLD,
+    GAUSSIAN_WINDOW,
+    UNIFORM_WINDOW,
+    FrameStatistics,
+)
 from wbgpu.statistics.luma import luma_ssim
 
 _CONTEXT_GROUPS = frozenset({"persistence", "dynamic_region"})
-_GAUSSIAN_GROUP = frozenset({"ssim_gaussian11"})
-_Scratch = TypeVar("_Scratch", FrameScratch, GaussianScratch)
-_memory = threading.local()
+_FRAMES_PER_COPY = 8
 
 
 def cpu_statistics(batch: FrameBatch, groups: frozenset[str]) -> FrameStatistics:
-    """Statistics of ``batch.row``. Memory beyond the frames is about 8 MB per thread."""
+    """Statistics of ``batch.row``.
+
+    Frames whose rows are interleaved RGB are read where they are; of others, a few at a time are
+    copied. The first call compiles for a few seconds, unless an earlier process could leave the
+    machine code in Numba's cache.
+    """
     num_rows, (height, width) = len(batch.row), batch.target.shape[2:]
-    computed = groups if batch.context is not None else groups - _CONTEXT_GROUPS
-    in_tiles = computed - _GAUSSIAN_GROUP
-    fields = integer_fields(in_tiles)
+    wanted = cpu_kernel.Wanted(
+        squared_error="squared_error" in groups,
+        ssim="ssim_uniform7" in groups,
+        luma="luma_moments" in groups,
+        delta="frame_delta" in groups,
+        persistence="persistence" in groups,
+        dynamic="dynamic_region" in groups,
+    )
     wants_gaussian = "ssim_gaussian11" in groups and min(height, width) >= GAUSSIAN_WINDOW
-    # Scratch memory outlives this call, so it must not be made of inference tensors.
-    with torch.inference_mode(False), torch.no_grad():
-        integers = torch.zeros((len(fields), num_rows), dtype=torch.int64, device="cpu")
-        deficits = torch.zeros((2, num_rows), dtype=torch.float64, device="cpu")
-        gaussian = torch.full((num_rows,), torch.nan, dtype=torch.float64, device="cpu")
+    sums = np.zeros((num_rows, len(cpu_kernel.SUMS)), np.int64)
+    gaussian = np.zeros(num_rows, np.int64)
 
-        def work(start: int, stop: int) -> None:
-            part = slice(start, stop)
-            if in_tiles:
-                tiles = _thread_scratch(FrameScratch, height, width, in_tiles)
-                tiles.process(batch, part, integers[:, part], deficits[:, part])
+    def work(start: int, stop: int) -> None:
+        for part in _parts(batch, start, stop):
+            target, prediction, context, rows = _flat_frames(batch, part)
+            if any(wanted):
+                cpu_kernel.frame_sums(
+                    target,
+                    prediction,
+                    context,
+                    rows,
+                    (height, width),
+                    wanted,
+                    DYNAMIC_THRESHOLD,
+                    sums[part],
+                )
             if wants_gaussian:
-                _thread_scratch(GaussianScratch, height, width).process(batch, part, gaussian[part])
+                cpu_gaussian.gaussian_half_deficits(
+                    target, prediction, rows[:2], (height, width), gaussian[part]
+                )
 
-        if num_rows and height and width:
-            run_in_parallel(work, num_rows)
-        sums = dict(zip(fields, integers, strict=True))
-        return _statistics(batch, groups, sums, deficits, gaussian)
+    if num_rows and height and width:
+        run_in_parallel(work, num_rows)
+    return _statistics(batch, groups, sums, gaussian)
+
+
+def _parts(batch: FrameBatch, start: int, stop: int) -> list[slice]:
+    step = stop - start if all(map(has_flat_rows, _videos(batch))) else _FRAMES_PER_COPY
+    return [slice(a, min(a + step, stop)) for a in range(start, stop, step)]
+
+
+def _videos(batch: FrameBatch) -> list[Tensor]:
+    context = batch.target[:0] if batch.context is None else batch.context
+    return [batch.target, batch.prediction, context]
+
+
+def _flat_frames(
+    batch: FrameBatch, part: slice
+) -> tuple[FlatFrames, FlatFrames, FlatFrames, npt.NDArray[np.int64]]:
+    """Target, prediction and context, and the rows of `cpu_kernel.frame_sums`."""
+    row, previous_row, context_row = (
+        index[part].numpy() for index in (batch.row, batch.previous_row, batch.context_row)
+    )
+    frame_rows = np.stack([row, previous_row])
+    flat, rows = [], []
+    for video, wanted_rows in zip(
+        _videos(batch), (frame_rows, frame_rows, context_row[None]), strict=True
+    ):
+        if has_flat_rows(video):
+            flat.append(flat_view(video))
+            rows.append(wanted_rows)
+        else:
+            frames, moved = flat_copy(video, wanted_rows)
+            flat.append(frames)
+            rows.append(moved)
+    target_rows, prediction_rows, context_rows = rows
+    indices = [target_rows[0], prediction_rows[0], target_rows[1], prediction_rows[1]]
+    return flat[0], flat[1], flat[2], np.stack([*indices, context_rows[0]])
 
 
 def _statistics(
     batch: FrameBatch,
     groups: frozenset[str],
-    sums: dict[str, Tensor],
-    deficits: Tensor,
-    gaussian: Tensor,
+    sums: npt.NDArray[np.int64],
+    gaussian: npt.NDArray[np.int64],
 ) -> FrameStatistics:
     num_rows, (height, width) = len(batch.row), batch.target.shape[2:]
+    of = dict(zip(cpu_kernel.SUMS, torch.from_numpy(sums.T.copy()), strict=True))
     out = {"num_values": torch.full((num_rows,), 3 * height * width, device="cpu")}
-    for name in ("squared_error_sum", "target_delta_sum", "prediction_delta_sum"):
-        if name in sums:
-            out[name] = sums[name]
+    if "squared_error" in groups:
+        out["squared_error_sum"] = of["squared_error_sum"]
     if "frame_delta" in groups:
+        out["target_delta_sum"] = of["target_delta_sum"]
+        out["prediction_delta_sum"] = of["prediction_delta_sum"]
         out["has_previous"] = batch.previous_row >= 0
     if "ssim_uniform7" in groups:
-        num_windows = 3 * max(height - UNIFORM_WINDOW + 1, 0) * max(width - UNIFORM_WINDOW + 1, 0)
-        out["ssim"] = 1 - deficits[0] / num_windows if num_windows else deficits[0] * torch.nan
+        out["ssim"] = _mean_ssim(of["half_deficit"], height, width, UNIFORM_WINDOW)
     if "ssim_gaussian11" in groups:
-        out["ssim_gaussian"] = gaussian
+        deficits = torch.from_numpy(gaussian)
+        out["ssim_gaussian"] = _mean_ssim(deficits, height, width, GAUSSIAN_WINDOW)
     if "luma_moments" in groups:
-        luma = [sums[f"luma_{name}"] for name in ("x", "y", "xx", "yy", "xy")]
+        luma = [of[f"luma_{name}"] for name in ("x", "y", "xx", "yy", "xy")]
         out["luma_ssim"] = luma_ssim(luma[0], luma[1], luma[2], luma[3], luma[4], height * width)
-    no_region = torch.zeros(num_rows, dtype=torch.int64, device="cpu")
     if groups & _CONTEXT_GROUPS:
         out["has_context"] = batch.context_row >= 0
     if "persistence" in groups:
-        name = "persistence_squared_error_sum"
-        out[name] = sums.get(name, no_region)
+        out["persistence_squared_error_sum"] = of["persistence_squared_error_sum"]
     if "dynamic_region" in groups:
-        for name in ("dynamic_squared_error_sum", "dynamic_persistence_squared_error_sum"):
-            out[name] = sums.get(name, no_region)
-        # The mask is laid over three channels.
-        out["dynamic_area"] = sums.get("dynamic_area", no_region) // 3
-        out["dynamic_ssim_count"] = sums.get("dynamic_ssim_count", no_region) // 3
-        out["dynamic_ssim_sum"] = out["dynamic_ssim_count"] - deficits[1] / 3
+        out |= {name: of[name] for name in cpu_kernel.SUMS if name.startswith("dynamic_")}
+        deficits = out.pop("dynamic_half_deficit").double() * (2 / cpu_kernel.FIXED_POINT)
+        out["dynamic_ssim_sum"] = out["dynamic_ssim_count"] - deficits / 3
     return FrameStatistics(**out)
 
 
-def _thread_scratch(kind: type[_Scratch], *arguments: Any) -> _Scratch:
-    """Scratch memory of this thread for these arguments; the last one is kept."""
-    cached = getattr(_memory, kind.__name__, None)
-    if cached is None or cached[0] != arguments:
-        cached = (arguments, kind(*arguments))
-        setattr(_memory, kind.__name__, cached)
-    return cast(_Scratch, cached[1])
+def _mean_ssim(half_deficits: Tensor, height: int, width: int, window: int) -> Tensor:
+    num_windows = 3 * max(height - window + 1, 0) * max(width - window + 1, 0)
+    deficits = half_deficits.double() * (2 / cpu_kernel.FIXED_POINT)
+    return 1 - deficits / num_windows if num_windows else deficits * torch.nan

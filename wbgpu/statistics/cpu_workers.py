@@ -1,12 +1,11 @@
-"""Threads that run torch operators without torch's own threads.
+"""Threads of our own, which the compiled kernels and, after a fork, torch operators run on.
 
-torch splits every large operator over OpenMP threads and joins them again. For the many short
-operators of the CPU path this is a trap: with one core busy elsewhere each join waits for it, and
-a frame took 31-250 ms instead of 1.7. Here frames are split over threads instead, each limited
-to one torch thread.
+Kernels release the interpreter's lock, so frames are split over plain threads. Numba's own threads
+and torch's would both be a trap: torch splits every large operator over OpenMP threads and joins
+them again, and with one core busy elsewhere each join waits for it; and neither survives a fork.
 
-They are also what makes a forked process work: OpenMP threads do not survive a fork, and a large
-operator on the thread that forked would wait for them for ever.
+That is also what makes the reference work in a forked process: a large operator on the thread that
+forked would wait for ever for OpenMP threads that are not there. Here each thread has but one.
 """
 
 from __future__ import annotations
