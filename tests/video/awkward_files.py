@@ -81,11 +81,15 @@ def patch(source: Path, target: Path, position: int, content: bytes) -> Path:
 
 def with_zeroed_bytes(source: Path, target: Path, num_bytes: int = 400) -> Path:
     """Zero bytes in the middle of the coded pictures (mdat)."""
+    return with_overwritten_bytes(source, target, bytes(num_bytes))
+
+
+def with_overwritten_bytes(source: Path, target: Path, content: bytes) -> Path:
+    """Put other bytes into the middle of the coded pictures (mdat)."""
     data = source.read_bytes()
     start = data.index(b"mdat") + 4
     end = data.find(b"moov", start)
-    middle = (start + (end if end > 0 else len(data))) // 2
-    return patch(source, target, middle, bytes(num_bytes))
+    return patch(source, target, (start + (end if end > 0 else len(data))) // 2, content)
 
 
 def cut(source: Path, target: Path, fraction: float) -> Path:

@@ -2,17 +2,20 @@ from __future__ import annotations
 
 import pytest
 
+from tests.video.long_videos import limit_kept_pixels
 from wbgpu.video import pyav
 from wbgpu.video.decoder import Decoder
 from wbgpu.video.decord import DecordDecoder
 from wbgpu.video.pyav import PyavDecoder
 
 
-@pytest.fixture(params=["decord", "pyav", "pyav_streaming"])
+@pytest.fixture(params=["decord", "pyav", "pyav_streaming", "pyav_twice"])
 def decoder(request, monkeypatch) -> Decoder:
-    """Every way in which frames are decoded; a video too long to keep is streamed."""
+    """Every way of decoding; a video too long to keep is streamed, or read twice."""
     if request.param == "decord":
         return DecordDecoder()
-    if request.param == "pyav_streaming":
-        monkeypatch.setattr(pyav, "_MAX_KEPT_PIXELS", 0)
+    if request.param in ("pyav_streaming", "pyav_twice"):
+        limit_kept_pixels(monkeypatch, 0)
+    if request.param == "pyav_twice":
+        monkeypatch.setattr(pyav, "probe_long_video", lambda path, num_threads: None)
     return PyavDecoder()

@@ -10,7 +10,13 @@ import sys
 import numpy as np
 import pytest
 
-from tests.video.awkward_files import decode, encode, pictures, with_zeroed_bytes
+from tests.video.awkward_files import (
+    decode,
+    encode,
+    pictures,
+    with_overwritten_bytes,
+    with_zeroed_bytes,
+)
 from wbgpu.errors import ConfigurationError, VideoError
 from wbgpu.video.decord import DecordDecoder
 
@@ -90,7 +96,7 @@ assert sys.modules.get("nvidia", 0) is not None
 def test_verify_finds_what_decord_conceals(shared, tmp_path):
     """Without verification decord invents pixels and says nothing; so it is the default."""
     whole = shared / "data" / "bridge_suite" / "gt" / "000000000.mp4"
-    path = with_zeroed_bytes(whole, tmp_path / "damaged.mp4")
+    path = with_overwritten_bytes(whole, tmp_path / "damaged.mp4", b"\xff" * 100)
     with DecordDecoder(verify=False).open(path) as reader:
         frames = reader.read(0, reader.info.num_frames).permute(0, 2, 3, 1).numpy()
     assert frames.shape == (20, 256, 256, 3)
@@ -101,7 +107,7 @@ def test_verify_finds_what_decord_conceals(shared, tmp_path):
 
 def test_what_decord_cannot_decode_is_a_video_error(tmp_path, capfd):
     """The error must name the file and what to do, and decord and FFmpeg must not chatter."""
-    whole = encode(tmp_path / "whole.mp4", pictures(30, 48, 64))
+    whole = encode(tmp_path / "whole.mp4", pictures(30, 48, 64), codec="libvpx-vp9")
     path = with_zeroed_bytes(whole, tmp_path / "damaged.mp4")
     capfd.readouterr()
     with (

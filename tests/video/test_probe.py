@@ -209,3 +209,12 @@ def test_every_frame_is_handed_to_the_caller(tmp_path):
     seen = []
     probe(_whole(tmp_path, num_frames=12), on_frame=seen.append)
     assert [frame.pts for frame in seen] == [1024 * index for index in range(12)]
+
+
+def test_codec_that_ffmpeg_does_not_know(tmp_path):
+    """A damaged sample description names no codec; the error must still name the file."""
+    whole = _whole(tmp_path)
+    position = whole.read_bytes().index(b"avc1", whole.read_bytes().index(b"stsd"))
+    path = patch(whole, tmp_path / "unknown.mp4", position, b"zzzz")
+    with pytest.raises(VideoError, match=r"unknown\.mp4: unreadable"):
+        probe(path)

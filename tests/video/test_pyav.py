@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from tests.video.awkward_files import encode, pictures
+from tests.video.awkward_files import encode, patch, pictures
+from tests.video.long_videos import limit_kept_pixels
+from tests.video.tagged_files import encode_tagged
 from wbgpu.errors import ConfigurationError, VideoError
 from wbgpu.video import pyav
 from wbgpu.video.pyav import PyavDecoder
@@ -17,7 +19,7 @@ def test_limit_of_kept_frames(tmp_path, monkeypatch, max_pixels):
     """Frames kept up to the limit and no further; one too few would end the video early."""
     path = encode(tmp_path / "ten.mp4", pictures(10, 48, 64))
     expected = PyavDecoder().open(path).read(0, 10)
-    monkeypatch.setattr(pyav, "_MAX_KEPT_PIXELS", max_pixels)
+    limit_kept_pixels(monkeypatch, max_pixels)
     with PyavDecoder().open(path) as reader:
         assert (reader._decoded is None) == (max_pixels < 48 * 64 * 10)
         read = torch.cat([reader.read(0, 4), reader.read(4, 10)])
@@ -26,7 +28,7 @@ def test_limit_of_kept_frames(tmp_path, monkeypatch, max_pixels):
 
 def test_file_that_shrinks_while_it_is_read(tmp_path, monkeypatch):
     """A streamed file replaced under us must fail, not end early."""
-    monkeypatch.setattr(pyav, "_MAX_KEPT_PIXELS", 0)
+    limit_kept_pixels(monkeypatch, 0)
     path = encode(tmp_path / "ten.mp4", pictures(10, 48, 64))
     with PyavDecoder().open(path) as reader:
         encode(path, pictures(5, 48, 64))
@@ -38,3 +40,40 @@ def test_negative_threads():
     """A typo in a configuration must not reach FFmpeg."""
     with pytest.raises(ConfigurationError, match="num_threads"):
         PyavDecoder(num_threads=-1)
+
+
+def test_colours_without_a_conversion(tmp_path):
+    """FFmpeg has none for BT.2020 with constant luminance; that must fail one episode, not all."""
+    path = encode_tagged(tmp_path / "constant.mp4", "bt2020c", None)
+    with (
+        PyavDecoder().open(path) as reader,
+        pytest.raises(VideoError, match=r"constant\.mp4: its colours \(yuv420p, bt2020c\)"),
+    ):
+        reader.read(0, 1)
+
+
+def test_damage_is_found_while_a_long_video_is_read(tmp_path, monkeypatch):
+    """What the check of a short video finds must not pass as whole in a long one."""
+    whole = encode(tmp_path / "whole.mp4", pictures(30, 96, 128))
+    size = whole.stat().st_size
+    found = []
+    for position in range(size // 10, size * 9 // 10, size // 15):
+        bad = patch(whole, tmp_path / f"{position}.mp4", position, b"\xff" * 60)
+        try:
+            PyavDecoder().open(bad).close()
+        except VideoError:
+            found.append(bad)
+    assert len(found) >= 5
+    limit_kept_pixels(monkeypatch, 0)
+    for bad in found:
+        with pytest.raises(VideoError, match=rf"{bad.name}: unread"), PyavDecoder().open(bad) as r:
+            r.read(0, 30)
+
+
+def test_a_long_video_is_decoded_once(tmp_path, monkeypatch):
+    """Decoding it first to count and then to read would cost a long evaluation half its speed."""
+    path = encode(tmp_path / "ten.mp4", pictures(10, 48, 64))
+    limit_kept_pixels(monkeypatch, 0)
+    monkeypatch.setattr(pyav, "probe", None)
+    with PyavDecoder().open(path) as reader:
+        assert len(reader.read(0, 10)) == 10

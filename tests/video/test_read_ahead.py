@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from wbgpu.records.timeline import STAGES, Timeline
 from wbgpu.video.read_ahead import read_ahead
 
 
@@ -175,3 +176,22 @@ except KeyboardInterrupt:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
     assert done.stdout == "stopped\n", done.stderr
+
+
+def test_waiting_is_measured_on_the_side_that_waits():
+    """It tells whether decoding or computing is the limit; swapped, it would tell the opposite."""
+    timeline = Timeline()
+    items = read_ahead(
+        [0, 1],
+        lambda _: iter([1, 2]),
+        num_bytes=lambda _: 1,
+        num_workers=1,
+        max_bytes=1,
+        timeline=timeline,
+    )
+    assert list(items) == [1, 2, 1, 2]
+    threads = {stage: {s.thread for s in timeline.spans if s.stage == stage} for stage in STAGES}
+    assert threads["wait for room"] == {"wbgpu-decode-0"}
+    assert threads["wait for frames"] == {threading.current_thread().name}
+    # One a call: two items and an end, of two sources.
+    assert sum(span.stage == "wait for frames" for span in timeline.spans) == 6

@@ -27,7 +27,7 @@ def test_end_of_one_episode_with_the_whole_of_another():
     assert window.context_row.tolist() == [0, 0, 1, 1]
     assert window.episode_index.tolist() == [7, 7, 9, 9]
     assert window.step.tolist() == [4, 5, 1, 2]
-    for name in ("row", "previous_row", "context_row", "episode_index", "step"):
+    for name in ("row", "previous_row", "context_row"):
         assert getattr(window, name).dtype == torch.int64
 
 

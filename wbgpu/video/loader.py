@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from wbgpu.errors import ConfigurationError, WbgpuError
+from wbgpu.records.timeline import NO_TIMELINE, Stage, Timeline
 from wbgpu.records.video import AlignmentPolicy
 from wbgpu.video.alignment import align, check_alignment_settings
 from wbgpu.video.decoder import Decoder
+from wbgpu.video.device_upload import DeviceUpload
+from wbgpu.video.pair_reader import PairReader
 from wbgpu.video.read_ahead import read_ahead
-from wbgpu.video.resize import resize_frames
 from wbgpu.video.windows import (
     Chunk,
     EpisodeClosed,
@@ -22,12 +24,15 @@ from wbgpu.video.windows import (
     EpisodeSource,
     Window,
     copy_frames,
+    join_frames,
     pack,
 )
 
 LoaderItem = Window | EpisodeOpened | EpisodeClosed | EpisodeFailed
 
-_WINDOW_BYTES_PER_VIDEO = 8 * 2**20
+# On the CPU a call costs little: an episode of 16 frames of 256x256 is a window of its own, which
+# needs no copy; on a GPU a call costs as much as tens of frames.
+_WINDOW_BYTES_PER_VIDEO = {"cpu": 4 * 2**20, "cuda": 8 * 2**20}
 _MAX_WAITING_BYTES = 32 * 2**20
 
 
@@ -39,7 +44,7 @@ class WindowLoader:
     on. Short episodes of one size share a window; long ones are split. Iterating again starts
     again. Each iteration has its own threads, which end with it.
 
-    Memory is bounded whatever the videos' length, if it is in the decoder: 64 MiB of decoded frames
+    Memory is bounded whatever the videos' length, if it is in the decoder: 32 MiB of decoded frames
     may wait, and each worker holds one more chunk. A pair of 3,000 frames of 256x256 takes 120 MB
     more than one of 30 with ``PyavDecoder``.
 
@@ -48,13 +53,14 @@ class WindowLoader:
         decoder: opens the videos.
         num_context: leading frames of both videos that are not scored.
         policy: ``strict`` or ``safe``; see :func:`wbgpu.video.alignment.align`.
-        window_frames: most frames scored in a window; by default as many as fit in 8 MiB a video
-            (42 of 256x256), at least 8.
-        device: where windows are put; copies to a GPU overlap with decoding.
-        num_workers: episodes decoded at once, each on a thread; by default the number of CPUs, at
-            most 4.
+        window_frames: most frames scored in a window; by default as many as fit in 4 MiB a video
+            (21 of 256x256), or 8 MiB on a GPU, at least 8.
+        device: where windows are put; copies to a GPU overlap with decoding and computing.
+        num_workers: episodes decoded at once, each on a thread, or on two where there are fewer
+            episodes than workers; by default the number of CPUs, at most 4.
         max_mismatch_ratio: ``safe`` only.
         max_mismatch_frames: ``safe`` only.
+        timeline: measures every stage up to the windows.
 
     Raises:
         ConfigurationError: a setting is out of range.
@@ -72,6 +78,7 @@ class WindowLoader:
         num_workers: int | None = None,
         max_mismatch_ratio: float = 0.25,
         max_mismatch_frames: int = 8,
+        timeline: Timeline = NO_TIMELINE,
     ) -> None:
         check_alignment_settings(
             num_context=num_context,
@@ -91,6 +98,7 @@ class WindowLoader:
         self._num_workers = num_workers or min(4, os.cpu_count() or 1)
         self._max_mismatch_ratio = max_mismatch_ratio
         self._max_mismatch_frames = max_mismatch_frames
+        self._timeline = timeline
 
     def __iter__(self) -> Generator[LoaderItem, None, None]:
         items = read_ahead(
@@ -99,6 +107,7 @@ class WindowLoader:
             num_bytes=lambda item: item.num_bytes if isinstance(item, Chunk) else 0,
             num_workers=self._num_workers,
             max_bytes=_MAX_WAITING_BYTES,
+            timeline=self._timeline,
         )
         try:
             yield from self._pack(items)
@@ -106,36 +115,33 @@ class WindowLoader:
             items.close()
 
     def _read_episode(self, source: EpisodeSource) -> Iterator[_EpisodeItem]:
+        has_idle_cores = len(self._sources) < self._num_workers
         try:
-            with (
-                self._decoder.open(source.target) as target,
-                self._decoder.open(source.prediction) as prediction,
-            ):
+            with PairReader(
+                source, self._decoder, self._timeline, on_two_threads=has_idle_cores
+            ) as pair:
                 alignment = align(
-                    target.info,
-                    prediction.info,
+                    pair.target.info,
+                    pair.prediction.info,
                     num_context=self._num_context,
                     policy=self._policy,
                     max_mismatch_ratio=self._max_mismatch_ratio,
                     max_mismatch_frames=self._max_mismatch_frames,
                 )
                 yield EpisodeOpened(source.episode_index, alignment)
-                height, width = target.info.height, target.info.width
-                size = self._max_frames(height, width)
+                size = self._max_frames(pair.target.info.height, pair.target.info.width)
                 first, end = alignment.num_context, alignment.num_context + alignment.num_steps
-                context = target.read(first - 1, first) if first > 0 else None
+                context = pair.read_target(first - 1, first) if first > 0 else None
                 for start in range(first, end, size):
-                    stop = min(start + size, end)
-                    predicted = prediction.read(start, stop)
-                    if alignment.resized:
-                        predicted = resize_frames(predicted, height=height, width=width)
+                    target, prediction = pair.read(start, min(start + size, end))
                     yield Chunk(
                         episode_index=source.episode_index,
                         first_step=start - first + 1,
-                        target=target.read(start, stop),
-                        prediction=predicted,
+                        target=target,
+                        prediction=prediction,
                         context=context,
                     )
+                    del target, prediction
             yield EpisodeClosed(source.episode_index)
         except WbgpuError as error:
             yield EpisodeFailed(source.episode_index, error)
@@ -144,14 +150,22 @@ class WindowLoader:
         chunks: list[Chunk] = []
         closed: list[EpisodeClosed] = []
         overlap: tuple[Tensor, Tensor] | None = None
+        upload = DeviceUpload(self._device) if self._device.type == "cuda" else None
 
         def flush() -> Iterator[LoaderItem]:
             nonlocal overlap
             if chunks:
                 first, last = chunks[0], chunks[-1]
                 before = overlap if first.first_step > 1 else None
-                overlap = copy_frames([last.target[-1:]]), copy_frames([last.prediction[-1:]])
-                window = pack(chunks, before, self._device)
+                num_frames = 2 * sum(chunk.num_frames for chunk in chunks)
+                num_bytes = sum(chunk.num_bytes for chunk in chunks)
+                stage: Stage = "pack" if upload is None else "copy to device"
+                with self._timeline.span(stage, num_frames, num_bytes):
+                    overlap = copy_frames([last.target[-1:]]), copy_frames([last.prediction[-1:]])
+                    join = join_frames if upload is None else upload.join
+                    window = pack(chunks, before, self._device, join)
+                    if upload is not None and self._timeline.is_on:
+                        upload.synchronize()
                 chunks.clear()
                 del first, last
                 yield window
@@ -180,7 +194,8 @@ class WindowLoader:
         )
 
     def _max_frames(self, height: int, width: int) -> int:
-        return self._window_frames or max(8, _WINDOW_BYTES_PER_VIDEO // (3 * height * width))
+        window_bytes = _WINDOW_BYTES_PER_VIDEO[self._device.type]
+        return self._window_frames or max(8, window_bytes // (3 * height * width))
 
 
 _EpisodeItem = Chunk | EpisodeOpened | EpisodeClosed | EpisodeFailed

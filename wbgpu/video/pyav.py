@@ -3,7 +3,10 @@
 FFmpeg's own conversion to RGB, as decord uses it, so the same bytes. A short video's decoded frames
 are kept from the check that every file goes through anyway, and converted to RGB when they are
 read: 23 ms of one core for a pair of 20-frame 256x256 H.264 videos, where decord and its check take
-45 ms. A longer video is decoded once for the check and once more for its frames, streaming.
+45 ms. A longer video is checked while it is read, where its packets tell how many frames there are
+(H.264, HEVC, VP9 and AV1 in mp4 or Matroska), so that damage is reported where it is met; what lies
+behind the last frame that is asked for is not decoded. Other long videos are decoded twice, first
+to count and check, then for their frames.
 """
 
 from __future__ import annotations
@@ -25,10 +28,8 @@ from wbgpu.errors import ConfigurationError, VideoError
 from wbgpu.records.video import VideoInfo
 from wbgpu.video.decoder import check_range
 from wbgpu.video.frame_memory import empty_frames
-from wbgpu.video.probe import probe
+from wbgpu.video.probe import MAX_KEPT_PIXELS, probe, probe_long_video
 from wbgpu.video.stream import ADVICE, open_video_stream
-
-_MAX_KEPT_PIXELS = 8 * 2**20
 
 
 class PyavDecoder:
@@ -58,33 +59,55 @@ class PyavDecoder:
         Raises:
             VideoError: missing, empty, not a video, damaged or incomplete.
         """
-        kept = _Kept()
-        info = probe(path, num_threads=self.num_threads, on_frame=kept.add)
-        return PyavReader(
-            replace(info, backend=self.name),
-            self.num_threads,
-            kept.frames if kept.is_complete else None,
-        )
+        return open_on_cpu(path, backend=self.name, num_threads=self.num_threads)
 
 
-class _Kept:
-    """The first frames of a video; complete if the video is short."""
+def open_on_cpu(
+    path: str | Path, *, backend: str, num_threads: int = 1, fallback_reason: str | None = None
+) -> PyavReader:
+    """What `PyavDecoder.open` does, for decoders of other names that fall back to it.
+
+    Raises:
+        VideoError: missing, empty, not a video, damaged or incomplete.
+    """
+    kept = None
+    info = probe_long_video(path, num_threads=num_threads)
+    if info is None:
+        kept = KeptFrames()
+        info = probe(path, num_threads=num_threads, on_frame=kept.add)
+    info = replace(info, backend=backend, fallback_reason=fallback_reason)
+    return PyavReader(info, num_threads, kept.all if kept else None)
+
+
+class KeptFrames:
+    """The decoded frames of a video, if it is short, and always the first.
+
+    Attributes:
+        first: ``None`` before there is one.
+        all: ``None`` once there were too many.
+    """
 
     def __init__(self) -> None:
-        self.frames: list[VideoFrame] = []
-        self.is_complete = True
+        self.first: VideoFrame | None = None
+        self.all: list[VideoFrame] | None = []
 
     def add(self, frame: VideoFrame) -> None:
-        if not self.is_complete:
-            return
-        self.frames.append(frame)
-        if len(self.frames) * frame.width * frame.height > _MAX_KEPT_PIXELS:
-            self.is_complete = False
-            self.frames.clear()
+        """Take the next frame."""
+        self.first = self.first or frame
+        if self.all is not None:
+            self.all.append(frame)
+            if len(self.all) * frame.width * frame.height > MAX_KEPT_PIXELS:
+                self.all = None
 
 
 class PyavReader:
-    """One open video; see :class:`wbgpu.video.decoder.VideoReader`."""
+    """One open video; see :class:`wbgpu.video.decoder.VideoReader`.
+
+    Args:
+        info: what :func:`wbgpu.video.probe.probe` found.
+        num_threads: FFmpeg threads; 0 lets FFmpeg choose.
+        decoded: all frames, if they were kept; otherwise they are decoded from the file.
+    """
 
     def __init__(self, info: VideoInfo, num_threads: int, decoded: list[VideoFrame] | None) -> None:
         self._info = info
@@ -142,21 +165,44 @@ class PyavReader:
             self._stream = _decode_from_start(self._info.path, self._num_threads)
             self._position = 0
         while self._position < stop:
-            try:
-                frame = next(self._stream, None)
-            except av.FFmpegError as error:
-                raise self._undecodable(error.strerror) from error
+            frame = self._next()
             if frame is None:
                 raise self._undecodable("no frame came")
+            self._check(frame)
             self._position += 1
             if self._position > start:
                 yield frame
+        if self._position == self._info.num_frames and self._next() is not None:
+            raise self._undecodable("there are more frames than packets")
+
+    def _next(self) -> VideoFrame | None:
+        try:
+            return next(self._stream, None)
+        except av.FFmpegError as error:
+            raise self._undecodable(error.strerror) from error
+
+    def _check(self, frame: VideoFrame) -> None:
+        # Only here is a long video decoded, see `probe_long_video`.
+        if frame.is_corrupt:
+            raise self._undecodable("damaged; a decoder would invent the missing pixels")
+        size = self._info.height, self._info.width
+        if (frame.height, frame.width) not in (size, size[::-1]):
+            raise self._undecodable(
+                f"its size changes to {frame.width}x{frame.height}; all frames must have one size"
+            )
 
     def _rgb(self, frame: VideoFrame) -> npt.NDArray[np.uint8]:
-        if self._converter is None:
-            self._converter = _to_rgb24(frame)
-        self._converter.vpush(frame)
-        converted = self._converter.vpull()
+        try:
+            if self._converter is None:
+                self._converter = _to_rgb24(frame)
+            self._converter.vpush(frame)
+            converted = self._converter.vpull()
+        except av.FFmpegError as error:
+            raise VideoError(
+                self._info.path,
+                f"its colours ({frame.format.name}, {self._info.color_space or 'untagged'}) cannot "
+                f"be converted to RGB: {error.strerror}. Re-encode it with BT.709 colours.",
+            ) from error
         plane = converted.planes[0]
         rows = np.frombuffer(memoryview(plane), np.uint8).reshape(frame.height, plane.line_size)
         picture = rows[:, : 3 * frame.width].reshape(frame.height, frame.width, 3)

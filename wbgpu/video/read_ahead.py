@@ -8,6 +8,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from wbgpu.records.timeline import NO_TIMELINE, Timeline
+
 Source = TypeVar("Source")
 Item = TypeVar("Item")
 
@@ -24,6 +26,7 @@ def read_ahead(
     num_bytes: Callable[[Item], int],
     num_workers: int,
     max_bytes: int,
+    timeline: Timeline = NO_TIMELINE,
 ) -> Generator[Item, None, None]:
     """Yield everything that ``produce`` yields for each source, source after source.
 
@@ -41,8 +44,17 @@ def read_ahead(
         num_bytes: the size of an item.
         num_workers: threads, at least 1.
         max_bytes: items that may wait.
+        timeline: measures how long threads wait for room, and the caller for items.
     """
     queues = _Queues[Item](len(sources), num_bytes, max_bytes)
+
+    def has_room(index: int) -> bool:
+        with timeline.span("wait for room"):
+            return queues.wait_for_room(index)
+
+    def take(index: int) -> Item | _Finished:
+        with timeline.span("wait for frames"):
+            return queues.take(index)
 
     def work() -> None:
         while (index := queues.next_source()) is not None:
@@ -50,7 +62,7 @@ def read_ahead(
             error: BaseException | None = None
             try:
                 items = produce(sources[index])
-                while queues.wait_for_room(index):
+                while has_room(index):
                     item = next(items, None)
                     if item is None:
                         break
@@ -73,7 +85,7 @@ def read_ahead(
         for thread in threads:
             thread.start()
         for index in range(len(sources)):
-            while not isinstance(item := queues.take(index), _Finished):
+            while not isinstance(item := take(index), _Finished):
                 yield item
                 del item
             if item.error is not None:

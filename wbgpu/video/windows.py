@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,8 +46,8 @@ class Window:
         context: uint8 ``[C, 3, H, W]``, the target's last context frame of each chunk; ``None``
             without context frames.
         context_row: int64 ``[N]``, indices into C, or -1.
-        episode_index: int64 ``[N]``.
-        step: int64 ``[N]``, 1-based.
+        episode_index: int64 ``[N]``, of each scored frame; an array, because only the host asks.
+        step: int64 ``[N]``, 1-based; an array likewise.
     """
 
     target: Tensor
@@ -56,8 +56,8 @@ class Window:
     previous_row: Tensor
     context: Tensor | None
     context_row: Tensor
-    episode_index: Tensor
-    step: Tensor
+    episode_index: npt.NDArray[np.int64]
+    step: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,31 @@ class Chunk:
         return 2 * self.target.numel()
 
 
+def join_frames(parts: Sequence[Tensor]) -> Tensor:
+    """One uint8 ``[N, 3, H, W]``, NHWC in memory; a single part is given back as it is."""
+    return parts[0] if len(parts) == 1 else copy_frames(parts)
+
+
+def copy_frames(parts: Sequence[Tensor]) -> Tensor:
+    """`join_frames` into memory of its own."""
+    if parts[0].device.type != "cpu":
+        return torch.cat(list(parts))
+    _, _, height, width = parts[0].shape
+    whole = empty_frames(sum(map(len, parts)), height, width)
+    np.concatenate(as_arrays(parts), out=whole)
+    return torch.from_numpy(whole).permute(0, 3, 1, 2)
+
+
+def as_arrays(parts: Sequence[Tensor]) -> list[npt.NDArray[np.uint8]]:
+    """The same frames as ``[n, H, W, 3]``; on the CPU."""
+    return [part.permute(0, 2, 3, 1).numpy() for part in parts]
+
+
 def pack(
-    chunks: Sequence[Chunk], overlap: tuple[Tensor, Tensor] | None, device: torch.device
+    chunks: Sequence[Chunk],
+    overlap: tuple[Tensor, Tensor] | None,
+    device: torch.device,
+    join: Callable[[Sequence[Tensor]], Tensor] = join_frames,
 ) -> Window:
     """One window of chunks that have one frame size.
 
@@ -126,6 +149,7 @@ def pack(
         overlap: target and prediction, ``[1, 3, H, W]``, one step before the first chunk, if that
             chunk continues an episode.
         device: where the window goes.
+        join: makes one tensor of several and puts it there.
     """
     targets = [chunk.target for chunk in chunks]
     predictions = [chunk.prediction for chunk in chunks]
@@ -144,37 +168,18 @@ def pack(
     previous_row = np.where(step > 1, row - 1, -1)
     context_row = chunk_row if contexts else np.full_like(chunk_row, -1)
     return Window(
-        target=_move(join_frames(targets), device),
-        prediction=_move(join_frames(predictions), device),
-        row=_move_index(row, device),
-        previous_row=_move_index(previous_row, device),
-        context=_move(join_frames(contexts), device) if contexts else None,
-        context_row=_move_index(context_row, device),
-        episode_index=_move_index(episode_index, device),
-        step=_move_index(step, device),
+        target=join(targets),
+        prediction=join(predictions),
+        row=_index(row, device),
+        previous_row=_index(previous_row, device),
+        context=join(contexts) if contexts else None,
+        context_row=_index(context_row, device),
+        episode_index=episode_index.astype(np.int64, copy=False),
+        step=step.astype(np.int64, copy=False),
     )
 
 
-def join_frames(parts: Sequence[Tensor]) -> Tensor:
-    """One uint8 ``[N, 3, H, W]``, NHWC in memory; a single part is given back as it is."""
-    return parts[0] if len(parts) == 1 else copy_frames(parts)
-
-
-def copy_frames(parts: Sequence[Tensor]) -> Tensor:
-    """`join_frames` into memory of its own."""
-    _, _, height, width = parts[0].shape
-    whole = empty_frames(sum(map(len, parts)), height, width)
-    np.concatenate([part.permute(0, 2, 3, 1).numpy() for part in parts], out=whole)
-    return torch.from_numpy(whole).permute(0, 3, 1, 2)
-
-
-def _move_index(index: npt.NDArray[np.intp], device: torch.device) -> Tensor:
-    return _move(torch.from_numpy(index.astype(np.int64, copy=False)), device)
-
-
-def _move(whole: Tensor, device: torch.device) -> Tensor:
-    """To the device; from pinned memory, the copy runs while the host goes on."""
-    if device.type == "cpu":
-        return whole
-    # PyTorch keeps the pinned block until the copy's stream has passed it.
-    return whole.pin_memory().to(device, non_blocking=True)
+def _index(index: npt.NDArray[np.intp], device: torch.device) -> Tensor:
+    # A copy of a few hundred bytes from pageable memory does not wait for the device.
+    tensor = torch.from_numpy(index.astype(np.int64, copy=False))
+    return tensor if device.type == "cpu" else tensor.to(device, non_blocking=True)
