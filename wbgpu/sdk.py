@@ -6,6 +6,8 @@ Loading, comparing and gating need neither torch nor Hydra; :func:`evaluate` imp
 from __future__ import annotations
 
 import difflib
+import json
+import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -19,8 +21,10 @@ from wbgpu.gating.policy import decide as _decide
 from wbgpu.gating.thresholds import Thresholds
 from wbgpu.records.strict_json import read_json, write_json, write_text
 from wbgpu.records.suite import SuiteResult
+from wbgpu.records.timeline import Timeline
 from wbgpu.records.worldbench import batch_payload, evaluation_payload, parse_result
 from wbgpu.report.markdown import result_report
+from wbgpu.report.throughput import throughput_summary
 
 if TYPE_CHECKING:
     from wbgpu.records.comparison import Comparison, Verdict
@@ -40,6 +44,7 @@ def evaluate(
     device: str = "auto",
     overrides: Sequence[str] = (),
     progress: bool = False,
+    trace: str | Path | None = None,
 ) -> SuiteResult:
     """Score one checkpoint's predicted videos against ground truth.
 
@@ -52,6 +57,8 @@ def evaluate(
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         overrides: further Hydra overrides, such as ``loader.window_frames=32``.
         progress: show a progress bar on standard error.
+        trace: measure every stage, write what each thread did when to this file, which
+            chrome://tracing and ui.perfetto.dev open, and print the throughput on standard error.
 
     Returns:
         The result; episodes that could not be scored are in ``failed_episodes``.
@@ -80,7 +87,16 @@ def evaluate(
     ):
         if value != default:
             values[key] = value
-    return run(request_from(compose([*chosen, *overrides], values)), show_progress=progress)
+    request = request_from(compose([*chosen, *overrides], values))
+    if trace is None:
+        if request.measures_stages:
+            raise ConfigurationError("profile: from Python, give evaluate(..., trace='trace.json')")
+        return run(request, show_progress=progress)
+    timeline = Timeline()
+    result = run(request, show_progress=progress, timeline=timeline)
+    write_text(trace, json.dumps(timeline.trace()) + "\n")
+    print(throughput_summary(timeline), file=sys.stderr)
+    return result
 
 
 def load_result(path: str | Path) -> SuiteResult:

@@ -440,3 +440,50 @@ def test_no_ffmpeg_program_is_needed(folder: Path) -> None:
     )
     assert json.loads(outcome.stdout)["episode_count"] == 3
     assert outcome.stderr == ""
+
+
+def test_an_episodes_file_has_its_own_digests_and_no_others(folder: Path) -> None:
+    """With all of them in every file, a thousand episodes would write a thousand times as much."""
+    assert run(batch()) == 0
+    whole = read("step100.json")["wbgpu"]["provenance"]["input_sha256"]
+    assert len(whole) == 6
+    (file,) = Path(".wbgpu/batches").glob("2*/episodes/c.mp4.json")
+    own = read(file)["wbgpu"]["provenance"]["input_sha256"]
+    keys = ("ground_truth/c.mp4", "prediction/c.mp4")
+    assert own == {key: whole[key] for key in keys}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["eval", "suite.ground_truth=gt", "suite.predictions=step100"],
+        batch(),
+        ["eval-video", "--ground-truth", "gt/c.mp4", "--prediction", "step100/c.mp4"],
+        ["eval-videos", "--ground-truth", "gt/c.mp4", "--prediction", "step100/c.mp4"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_profile_is_printed_and_kept(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    """With --json the table must not spoil what a program reads."""
+    assert run([*command, "profile=true"]) == 0
+    text = capsys.readouterr().out
+    assert "Throughput: " in text
+    (path,) = Path().rglob("trace.json")
+    assert f"Saved trace: {path}" in text.replace(f"{folder}/", "")
+    names = {event["name"] for event in read(path)["traceEvents"]}
+    assert {"decode", "statistics", "score", "write"} <= names
+    assert run([*command, "profile=true", "--json"]) == 0
+    captured = capsys.readouterr()
+    json.loads(captured.out)
+    assert "Throughput: " in captured.err
+
+
+def test_without_asking_nothing_is_profiled(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A trace in every run's folder would surprise."""
+    assert run(batch()) == 0
+    assert "Throughput" not in capsys.readouterr().out
+    assert not list(Path().rglob("trace.json"))

@@ -91,6 +91,7 @@ def test_an_unknown_name_is_answered_with_the_nearest_valid_one(
         ("composite.visual_similarity.enabled=maybe", "got 'maybe'"),
         ("+trainer.precision=bf16", "only devices=1 is known"),
         ("composite.visual_similarity.weight=-1", "got -1"),
+        ("profile=trace.json", "profile: expected true or false, got 'trace.json'"),
     ],
 )
 def test_a_wrong_value_names_its_key(override: str, message: str) -> None:
@@ -109,6 +110,17 @@ def test_the_saved_configuration_composes_the_same_run_again() -> None:
     again = request_from(OmegaConf.create(dict(first.configuration)))
     assert again.configuration == first.configuration
     assert again.num_context == 3
+
+
+def test_watching_a_run_is_no_part_of_its_configuration() -> None:
+    """Two results that differ in nothing else would be told apart."""
+    plain, watched = (
+        request_from(compose([], PATHS)),
+        request_from(compose(["profile=true"], PATHS)),
+    )
+    assert watched.measures_stages
+    assert not plain.measures_stages
+    assert watched.configuration == plain.configuration
 
 
 def test_works_inside_somebody_elses_hydra_application() -> None:

@@ -225,6 +225,36 @@ def test_results_are_equal_after_a_round_trip_through_the_file(suite: Path, tmp_
         assert getattr(loaded, field.name) == getattr(result, field.name), field.name
 
 
+def test_a_trace_holds_every_frame_and_changes_nothing(suite: Path, tmp_path: Path, capsys) -> None:
+    """A profile of a run that differs, or that lost a thread, says nothing about the real one."""
+    paths = suite / "gt", suite / "predictions"
+    trace = tmp_path / "trace.json"
+    watched = wbgpu.evaluate(*paths, num_context=3, trace=trace)
+    plain = wbgpu.evaluate(*paths, num_context=3)
+    assert dataclasses.replace(watched, created_at=plain.created_at) == plain
+    assert "Limit: " in capsys.readouterr().err
+    spans = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+    num_frames = {
+        stage: sum(e["args"]["num_frames"] for e in spans if e["name"] == stage)
+        for stage in ("open and check", "decode", "pack", "copy to device", "statistics")
+    }
+    num_scored = 2 * sum(episode.num_steps for episode in plain.episodes)
+    assert num_frames["open and check"] == num_scored + 2 * 5 * 3
+    # The last context frame of each target is decoded as well.
+    assert num_frames["decode"] == num_scored + 5
+    assert num_frames["pack"] + num_frames["copy to device"] == num_scored
+    assert num_frames["statistics"] == num_scored
+    assert sum(e["name"] == "score" for e in spans) == 5
+    for digest in (e for e in spans if e["name"] == "digests"):
+        assert digest["args"]["num_bytes"] > 0
+
+
+def test_from_python_a_profile_needs_a_place(suite: Path) -> None:
+    """Otherwise it would be measured and thrown away."""
+    with pytest.raises(ConfigurationError, match=r"trace='trace\.json'"):
+        evaluate(suite, "profile=true")
+
+
 def test_first_evaluations_on_several_threads(suite: Path) -> None:
     """Hydra has one global state, which a thread once found taken; a new process has none yet."""
     program = (

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wbgpu.errors import ResultFileError
-from wbgpu.records.strict_json import parse_json, read_json, to_text, write_json, write_text
+from wbgpu.records.strict_json import Line, parse_json, read_json, to_text, write_json, write_text
 
 JSON_VALUES = st.recursive(
     st.none()
@@ -228,3 +228,15 @@ def test_text_is_what_a_file_holds(tmp_path: Path) -> None:
 def test_what_is_written_is_what_the_json_module_would_write(document: object) -> None:
     """The layout is ours; the content must be that of a plain json.dumps."""
     assert json.loads(to_text(document)) == json.loads(json.dumps(document))
+
+
+@given(JSON_VALUES, st.integers(0, 3))
+def test_a_line_is_one_line_wherever_it_stands(value: Any, depth: int) -> None:
+    """And the same object twice is the same text twice, though it is encoded once."""
+    line = Line(first=value, second=[{"deep": [[value]]}])
+    payload: Any = [line, {"again": line}, [[1]]]
+    for _ in range(depth):
+        payload = {"x": payload}
+    text = to_text(payload)
+    assert json.loads(text) == payload
+    assert text.count(json.dumps(line)) == 2

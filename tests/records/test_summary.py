@@ -31,6 +31,12 @@ def test_summaries_agree_with_worldbench_to_the_last_bit(values: list[float]) ->
     assert asdict(found) == numeric_summary(values)
 
 
+@given(st.lists(st.lists(st.floats(-1e6, 1e6), max_size=9), max_size=12))
+def test_many_summaries_at_once_have_the_same_bits(samples: list[list[float]]) -> None:
+    """A horizon's numbers must not depend on how many other horizons there are."""
+    assert Distribution.of_each(samples) == [Distribution.of(values) for values in samples]
+
+
 def test_p07_p67_coverage_of_a_video_pair(shared: Path) -> None:
     """2 of 5 metrics and 0.45 of the weight; a metric outside the composite covers nothing."""
     vectors = json.loads((shared / "golden/expected/unit_vectors.json").read_text())

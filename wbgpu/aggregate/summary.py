@@ -8,7 +8,7 @@ Failed episodes enter nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from wbgpu.aggregate.composite import composite
 from wbgpu.records.metric import MetricOutcome
@@ -103,28 +103,63 @@ def _summarize_metric(
 
 def _summarize_horizons(scored: Sequence[EpisodeResult]) -> tuple[HorizonSummary, ...]:
     longest = max((episode.num_steps for episode in scored), default=0)
-    return tuple(
-        _summarize_horizon(horizon, [e for e in scored if e.num_steps >= horizon])
+    reaching = [
+        [episode for episode in scored if episode.num_steps >= horizon]
         for horizon in range(1, longest + 1)
+    ]
+    outcomes = [_outcomes_by_name(episodes) for episodes in reaching]
+    prefix = _distributions(outcomes, MetricOutcome.prefix_at)
+    step = _distributions(outcomes, MetricOutcome.step_at)
+    return tuple(
+        HorizonSummary(
+            horizon=index + 1,
+            sample_count=len(reaching[index]),
+            prefix=prefix[index],
+            step=step[index],
+            unavailable=_unavailable(outcomes[index], index + 1),
+        )
+        for index in range(longest)
     )
 
 
-def _summarize_horizon(horizon: int, reaching: Sequence[EpisodeResult]) -> HorizonSummary:
-    prefix, step = {}, {}
-    unavailable: dict[str, tuple[int, tuple[str, ...]]] = {}
-    for name in sorted({name for episode in reaching for name in episode.metrics}):
-        outcomes = [e.metrics[name] for e in reaching if name in e.metrics]
-        if prefixes := Distribution.of(_present(m.prefix_at(horizon) for m in outcomes)):
-            prefix[name] = prefixes
-        if steps := Distribution.of(_present(m.step_at(horizon) for m in outcomes)):
-            step[name] = steps
-        if lacking := [m for m in outcomes if m.lacks_prefix_at(horizon)]:
-            unavailable[name] = (len(lacking), _distinct_reasons(lacking, horizon))
-    return HorizonSummary(horizon, len(reaching), prefix, step, unavailable)
+def _outcomes_by_name(episodes: Sequence[EpisodeResult]) -> dict[str, list[MetricOutcome]]:
+    names = sorted({name for episode in episodes for name in episode.metrics})
+    return {name: [e.metrics[name] for e in episodes if name in e.metrics] for name in names}
 
 
-def _present(values: Iterable[float | None]) -> list[float]:
-    return [value for value in values if value is not None]
+def _distributions(
+    outcomes: Sequence[Mapping[str, Sequence[MetricOutcome]]],
+    value_at: Callable[[MetricOutcome, int], float | None],
+) -> list[dict[str, Distribution]]:
+    """Of each metric at horizons 1, 2, ..., where an episode has a value."""
+    places = [(index, name) for index, by_name in enumerate(outcomes) for name in by_name]
+    samples = [
+        [
+            value
+            for outcome in outcomes[index][name]
+            if (value := value_at(outcome, index + 1)) is not None
+        ]
+        for index, name in places
+    ]
+    tables: list[dict[str, Distribution]] = [{} for _ in outcomes]
+    for (index, name), found in zip(places, Distribution.of_each(samples), strict=True):
+        if found is not None:
+            tables[index][name] = found
+    return tables
+
+
+def _unavailable(
+    outcomes: Mapping[str, Sequence[MetricOutcome]], horizon: int
+) -> dict[str, tuple[int, tuple[str, ...]]]:
+    lacking = {
+        name: [outcome for outcome in of_metric if outcome.lacks_prefix_at(horizon)]
+        for name, of_metric in outcomes.items()
+    }
+    return {
+        name: (len(missing), _distinct_reasons(missing, horizon))
+        for name, missing in lacking.items()
+        if missing
+    }
 
 
 def _distinct_reasons(outcomes: Sequence[MetricOutcome], horizon: int) -> tuple[str, ...]:

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 import click
 
 from wbgpu.cli.artifacts import check_file, save
-from wbgpu.cli.evaluating import exit_code, project_values, quick_imports
+from wbgpu.cli.evaluating import (
+    exit_code,
+    project_values,
+    quick_imports,
+    report_throughput,
+    run_request,
+)
 from wbgpu.errors import ConfigurationError, WbgpuError
 from wbgpu.records.project_file import load_project_file
 from wbgpu.records.strict_json import to_text, write_text
@@ -72,7 +78,6 @@ def _evaluate(config: DictConfig, folder: Path, command_line: str | None, as_jso
     from hydra.types import RunMode
 
     from wbgpu.evaluation.configuration import apply_defaults, check_metric_names, request_from
-    from wbgpu.evaluation.run import run
 
     hydra_config = HydraConfig.get()
     overrides = list(hydra_config.overrides.task)
@@ -87,26 +92,28 @@ def _evaluate(config: DictConfig, folder: Path, command_line: str | None, as_jso
                 f"result is in its folder, such as {folder}"
             )
         check_file(output, "output")
-    result = run(
-        request_from(config, project.path, command_line=command_line), show_progress=not as_json
-    )
-    if result.result_type == "evaluation":
-        name, payload = "result.json", evaluation_payload(result, gate=project.gate)
-    else:
-        name, payload = "batch.json", batch_payload(result, gate=project.gate)
-    text = to_text(payload)
-    saved = save(folder, {name: text, "report.md": result_report(result)})
-    if output is not None:
-        write_text(output, text)
+    request = request_from(config, project.path, command_line=command_line)
+    result, timeline = run_request(request, show_progress=not as_json)
+    with timeline.span("write"):
+        if result.result_type == "evaluation":
+            name, payload = "result.json", evaluation_payload(result, gate=project.gate)
+        else:
+            name, payload = "batch.json", batch_payload(result, gate=project.gate)
+        text = to_text(payload)
+        saved = save(folder, {name: text, "report.md": result_report(result)})
+        if output is not None:
+            write_text(output, text)
     if as_json:
         document = {key: value for key, value in payload.items() if key != "episodes"}
         click.echo(to_text(document), nl=False)
+        report_throughput(timeline, folder, as_json=True)
         return exit_code(result)
     click.echo(result_summary(result))
     if project.path is not None:
         click.echo(f"Configuration: {project.path}")
     click.echo(f"Saved result: {output or saved[name]}")
     click.echo(f"Saved report: {saved['report.md']}")
+    report_throughput(timeline, folder, as_json=False)
     return exit_code(result)
 
 

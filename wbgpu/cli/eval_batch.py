@@ -16,7 +16,13 @@ from wbgpu.cli.artifacts import (
     new_run_folder,
     save,
 )
-from wbgpu.cli.evaluating import evaluating_options, exit_code, prepare, run_request
+from wbgpu.cli.evaluating import (
+    evaluating_options,
+    exit_code,
+    prepare,
+    report_throughput,
+    run_request,
+)
 from wbgpu.errors import InputError
 from wbgpu.records.strict_json import to_text, write_text
 from wbgpu.records.suite import SuiteResult
@@ -89,11 +95,14 @@ def command(
     request, project = prepare(values, config_path, overrides)
     copy = output or default_output(request.checkpoint_name)
     check_file(copy, "--output")
-    result = run_request(request, show_progress=not as_json)
-    saved, latest = save_batch(result, output_root, copy, project.gate)
+    result, timeline = run_request(request, show_progress=not as_json)
+    with timeline.span("write"):
+        saved, latest = save_batch(result, output_root, copy, project.gate)
+    folder = saved["batch.json"].parent
     if as_json:
         payload = batch_payload(result, gate=project.gate)
         click.echo(to_text({k: v for k, v in payload.items() if k != "episodes"}), nl=False)
+        report_throughput(timeline, folder, as_json=True)
         return exit_code(result)
     click.echo(result_summary(result))
     if project.path is not None:
@@ -102,6 +111,7 @@ def command(
     click.echo(f"Saved report: {saved['report.md']}")
     click.echo(f"Latest alias: {latest['batch.json']}")
     click.echo(f"Checkpoint JSON: {copy}")
+    report_throughput(timeline, folder, as_json=False)
     return exit_code(result)
 
 

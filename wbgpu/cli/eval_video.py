@@ -12,6 +12,7 @@ from wbgpu.cli.evaluating import (
     exit_code,
     prepare,
     refuse_folders,
+    report_throughput,
     run_request,
 )
 from wbgpu.records.strict_json import to_text
@@ -69,17 +70,21 @@ def command(
         "device": device,
     }
     request, project = prepare(values, config_path, overrides)
-    result = run_request(request, show_progress=False)
-    payload = to_text(evaluation_payload(result, gate=project.gate))
-    files = {"result.json": payload, "report.md": result_report(result)}
-    saved = save(new_run_folder(output_root), files)
-    save(output_root / "latest", files)
+    result, timeline = run_request(request, show_progress=False)
+    folder = new_run_folder(output_root)
+    with timeline.span("write"):
+        payload = to_text(evaluation_payload(result, gate=project.gate))
+        files = {"result.json": payload, "report.md": result_report(result)}
+        saved = save(folder, files)
+        save(output_root / "latest", files)
     if as_json:
         click.echo(payload, nl=False)
+        report_throughput(timeline, folder, as_json=True)
         return exit_code(result)
     click.echo(result_summary(result))
     if project.path is not None:
         click.echo(f"Configuration: {project.path}")
     click.echo(f"Saved result: {saved['result.json']}")
-    click.echo(f"Saved run directory: {saved['result.json'].parent}")
+    click.echo(f"Saved run directory: {folder}")
+    report_throughput(timeline, folder, as_json=False)
     return exit_code(result)

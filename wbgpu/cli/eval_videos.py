@@ -14,6 +14,7 @@ from wbgpu.cli.evaluating import (
     exit_code,
     prepare,
     refuse_folders,
+    report_throughput,
     run_request,
 )
 from wbgpu.errors import VideoError
@@ -109,9 +110,10 @@ def command(
     }
     notes = DEMO_NOTES if demo else ()
     request, project = prepare(values, config_path, overrides, notes)
-    result = run_request(request, show_progress=False)
-    payload = to_text(evaluation_payload(result, gate=project.gate))
-    saved = save(output_folder, {"result.json": payload, "summary.md": result_report(result)})
+    result, timeline = run_request(request, show_progress=False)
+    with timeline.span("write"):
+        payload = to_text(evaluation_payload(result, gate=project.gate))
+        saved = save(output_folder, {"result.json": payload, "summary.md": result_report(result)})
     lines = [f"Saved JSON: {saved['result.json']}", f"Saved Markdown: {saved['summary.md']}"]
     if save_comparison:
         alignment = result.episodes[0].alignment
@@ -124,9 +126,11 @@ def command(
             lines.append(f"Comparison image skipped: {error}")
     if as_json:
         click.echo(payload, nl=False)
+        report_throughput(timeline, output_folder, as_json=True)
         return exit_code(result)
     click.echo(result_summary(result))
     if project.path is not None:
         click.echo(f"Configuration: {project.path}")
     click.echo("\n".join(lines))
+    report_throughput(timeline, output_folder, as_json=False)
     return exit_code(result)

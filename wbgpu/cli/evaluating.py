@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,10 @@ import click
 
 from wbgpu.errors import InputError
 from wbgpu.records.project_file import ProjectFile, load_project_file
+from wbgpu.records.strict_json import write_text
 from wbgpu.records.suite import SuiteResult
+from wbgpu.records.timeline import NO_TIMELINE, Timeline
+from wbgpu.report.throughput import throughput_summary
 
 if TYPE_CHECKING:
     from wbgpu.evaluation.request import EvaluationRequest
@@ -71,12 +75,21 @@ def prepare(
     return request_from(config, project.path, notes, command_line), project
 
 
-def run_request(request: EvaluationRequest, *, show_progress: bool) -> SuiteResult:
-    """Run what :func:`prepare` made."""
+def run_request(request: EvaluationRequest, *, show_progress: bool) -> tuple[SuiteResult, Timeline]:
+    """Run what :func:`prepare` made; the timeline is on if the request asks for it."""
     with quick_imports():
         from wbgpu.evaluation.run import run
 
-    return run(request, show_progress=show_progress)
+    timeline = Timeline() if request.measures_stages else NO_TIMELINE
+    return run(request, show_progress=show_progress, timeline=timeline), timeline
+
+
+def report_throughput(timeline: Timeline, folder: Path, *, as_json: bool) -> None:
+    """Print the table of a timeline that is on, and save its trace; beside JSON, to stderr."""
+    if not timeline.is_on:
+        return
+    path = write_text(folder / "trace.json", json.dumps(timeline.trace()) + "\n")
+    click.echo(f"\n{throughput_summary(timeline)}\nSaved trace: {path}", err=as_json)
 
 
 @contextmanager

@@ -121,7 +121,12 @@ def _request_from(
         raise ConfigurationError(f"missing value for {', '.join(missing)}; set {missing[0]}=...")
     plain = OmegaConf.to_container(config, resolve=True)
     assert isinstance(plain, dict)
-    configuration = {str(key): value for key, value in plain.items() if key != "hydra"}
+    # Not what only watches the run: a result does not depend on it.
+    unkept = ("hydra", "profile")
+    configuration = {str(key): value for key, value in plain.items() if key not in unkept}
+    measures_stages = config.get("profile", False)
+    if not isinstance(measures_stages, bool):
+        raise ConfigurationError(f"profile: expected true or false, got {measures_stages!r}")
     suite, loader = config.suite, config.loader
     if config.trainer != {"devices": 1}:
         raise ConfigurationError(
@@ -152,6 +157,7 @@ def _request_from(
         statistics_path=str(config.statistics),
         window_frames=_optional_int(loader, "window_frames"),
         num_workers=_optional_int(loader, "num_workers"),
+        measures_stages=measures_stages,
         configuration=configuration,
         configuration_file=configuration_file,
         notes=notes,

@@ -1,38 +1,58 @@
-"""The LightningModule that turns windows of frames into per-step statistics."""
+"""The LightningModule that turns windows of frames into scored episodes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from lightning.pytorch import LightningModule
 
+from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.errors import WbgpuError
+from wbgpu.evaluation.episode import failed_episode, scored_episode
+from wbgpu.evaluation.request import EvaluationRequest
+from wbgpu.records.suite import EpisodeResult
+from wbgpu.records.timeline import NO_TIMELINE, Timeline
 from wbgpu.records.video import Alignment
 from wbgpu.statistics import FrameBatch, FrameStatistics, frame_statistics
 from wbgpu.video.windows import EpisodeClosed, EpisodeFailed, EpisodeOpened, Window
 
 
 class EvaluationModule(LightningModule):
-    """Collects the statistics of every step of every episode; run it with ``Trainer.test``.
+    """Measures and scores every episode; run it with ``Trainer.test``.
+
+    An episode is scored as soon as its last frame is measured, while the next ones are decoded.
 
     Attributes:
-        statistics: of each finished episode by its index, on the CPU, ``[1, T]``.
-        alignments: of each opened episode.
+        episodes: the record of each episode, scored or failed, by its index.
         failures: of each episode that could not be scored.
 
     Args:
-        groups: names of the statistics that the metrics need.
-        path: ``auto``, ``reference`` or ``cpu``.
+        request: metrics, profile and path of the statistics.
+        pairs: the episodes, by index.
+        timeline: measures statistics and scoring.
     """
 
-    def __init__(self, groups: frozenset[str], path: str) -> None:
+    def __init__(
+        self,
+        request: EvaluationRequest,
+        pairs: Sequence[EpisodePair],
+        timeline: Timeline = NO_TIMELINE,
+    ) -> None:
         super().__init__()
-        self._groups = groups
-        self._path = path
+        self._request = request
+        self._pairs = pairs
+        self._timeline = timeline
+        self._profile = request.measured_profile
+        self._groups = frozenset[str]().union(
+            *(metric.statistics for metric in request.metrics.values())
+        )
+        self._alignments: dict[int, Alignment] = {}
         self._chunks: dict[int, list[FrameStatistics]] = {}
-        self.statistics: dict[int, FrameStatistics] = {}
-        self.alignments: dict[int, Alignment] = {}
+        self.episodes: dict[int, EpisodeResult] = {}
         self.failures: dict[int, WbgpuError] = {}
 
     def transfer_batch_to_device(
@@ -48,15 +68,27 @@ class EvaluationModule(LightningModule):
         if isinstance(item, Window):
             self._measure(item)
         elif isinstance(item, EpisodeOpened):
-            self.alignments[item.episode_index] = item.alignment
+            self._alignments[item.episode_index] = item.alignment
             self._chunks[item.episode_index] = []
         elif isinstance(item, EpisodeClosed):
-            chunks = self._chunks.pop(item.episode_index)
-            rows = FrameStatistics.cat(chunks).to("cpu")
-            self.statistics[item.episode_index] = rows.reshape(1, -1)
+            self._score(item.episode_index)
         else:
+            self._alignments.pop(item.episode_index, None)
             self._chunks.pop(item.episode_index, None)
             self.failures[item.episode_index] = item.error
+            pair = self._pairs[item.episode_index]
+            self.episodes[item.episode_index] = failed_episode(pair, item.error)
+
+    def _score(self, index: int) -> None:
+        with self._timeline.span("score"):
+            statistics = FrameStatistics.cat(self._chunks.pop(index)).to("cpu").reshape(1, -1)
+            self.episodes[index] = scored_episode(
+                self._pairs[index],
+                self._alignments.pop(index),
+                statistics,
+                self._request.metrics,
+                self._profile,
+            )
 
     def _measure(self, window: Window) -> None:
         batch = FrameBatch(
@@ -67,7 +99,12 @@ class EvaluationModule(LightningModule):
             context=window.context,
             context_row=window.context_row,
         )
-        statistics = frame_statistics(batch, self._groups, self._path)
-        for episode_index in sorted(set(window.episode_index.tolist())):
-            rows = (window.episode_index == episode_index).nonzero().squeeze(1)
-            self._chunks[episode_index].append(statistics[rows])
+        target = window.target
+        with self._timeline.span("statistics", 2 * len(window.step), 2 * target.numel()):
+            statistics = frame_statistics(batch, self._groups, self._request.statistics_path)
+            if self._timeline.is_on and target.is_cuda:
+                torch.cuda.synchronize(target.device)
+        # An episode's steps stand together.
+        changes = np.flatnonzero(np.diff(window.episode_index)) + 1
+        for start, stop in pairwise([0, *changes.tolist(), len(window.step)]):
+            self._chunks[int(window.episode_index[start])].append(statistics[start:stop])

@@ -20,7 +20,7 @@ from wbgpu.episodes.digests import DatasetDigest, file_sha256
 from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.errors import NothingScoredError
 from wbgpu.evaluation.environment import device_name, environment
-from wbgpu.evaluation.episode import failed_episode, scored_episode, unsupported_infos
+from wbgpu.evaluation.episode import unsupported_infos
 from wbgpu.evaluation.module import EvaluationModule
 from wbgpu.evaluation.progress import EvaluationProgress
 from wbgpu.evaluation.request import EvaluationRequest, resolve_device
@@ -32,14 +32,25 @@ from wbgpu.records.suite import (
     ResultType,
     SuiteResult,
 )
+from wbgpu.records.timeline import NO_TIMELINE, Timeline
 from wbgpu.statistics import resolve_path
 from wbgpu.version import __version__
 from wbgpu.video.loader import WindowLoader
 from wbgpu.video.windows import EpisodeSource
 
 
-def run(request: EvaluationRequest, *, show_progress: bool = False) -> SuiteResult:
+def run(
+    request: EvaluationRequest,
+    *,
+    show_progress: bool = False,
+    timeline: Timeline = NO_TIMELINE,
+) -> SuiteResult:
     """Decode, measure and score every episode of the request.
+
+    Args:
+        request: what to evaluate.
+        show_progress: show a progress bar on standard error.
+        timeline: measures the stages; the result does not depend on it.
 
     Raises:
         InputError: folders or files that do not exist or do not pair up.
@@ -49,17 +60,29 @@ def run(request: EvaluationRequest, *, show_progress: bool = False) -> SuiteResu
     device = resolve_device(request.device)
     pairs = request.pairs()
     stop = threading.Event()
-    with ThreadPoolExecutor(1) as pool:
-        digests = pool.submit(_digests, pairs, stop)
+    with ThreadPoolExecutor(1, "wbgpu-digests") as pool:
+        digests = pool.submit(_digests, pairs, stop, timeline)
         try:
-            module = _measure(request, pairs, device, show_progress)
+            module = _measure(request, pairs, device, show_progress, timeline)
         except BaseException:
             stop.set()
             raise
         identifier, input_sha256 = digests.result()
 
+    _raise_if_nothing_scored(module)
+    episodes = tuple(module.episodes[index] for index in range(len(pairs)))
+    with timeline.span("summarize"):
+        return _result(request, episodes, device, identifier, input_sha256)
+
+
+def _result(
+    request: EvaluationRequest,
+    episodes: tuple[EpisodeResult, ...],
+    device: torch.device,
+    identifier: str | None,
+    input_sha256: Mapping[str, str],
+) -> SuiteResult:
     profile = request.measured_profile
-    episodes = _episodes(request, pairs, module)
     result_type: ResultType = "evaluation" if request.ground_truth.is_file() else "batch_evaluation"
     return SuiteResult(
         result_type=result_type,
@@ -113,6 +136,7 @@ def _measure(
     pairs: Sequence[EpisodePair],
     device: torch.device,
     show_progress: bool,
+    timeline: Timeline,
 ) -> EvaluationModule:
     loader = WindowLoader(
         [
@@ -127,9 +151,9 @@ def _measure(
         window_frames=request.window_frames,
         device=device,
         num_workers=request.num_workers,
+        timeline=timeline,
     )
-    groups = frozenset[str]().union(*(metric.statistics for metric in request.metrics.values()))
-    module = EvaluationModule(groups, request.statistics_path)
+    module = EvaluationModule(request, pairs, timeline)
     with _quiet_lightning():
         trainer = Trainer(
             accelerator="gpu" if device.type == "cuda" else "cpu",
@@ -148,32 +172,15 @@ def _measure(
     return module
 
 
-def _episodes(
-    request: EvaluationRequest, pairs: Sequence[EpisodePair], module: EvaluationModule
-) -> tuple[EpisodeResult, ...]:
-    if len(module.failures) == len(pairs):
+def _raise_if_nothing_scored(module: EvaluationModule) -> None:
+    if len(module.failures) == len(module.episodes):
         reasons = [str(error) for _, error in sorted(module.failures.items())]
         more = f"\n... and {len(reasons) - 3} more" if len(reasons) > 3 else ""
         raise NothingScoredError("\n".join(reasons[:3]) + more)
-    episodes = []
-    for index, pair in enumerate(pairs):
-        if (error := module.failures.get(index)) is not None:
-            episodes.append(failed_episode(pair, error))
-        else:
-            episodes.append(
-                scored_episode(
-                    pair,
-                    module.alignments[index],
-                    module.statistics[index],
-                    request.metrics,
-                    request.measured_profile,
-                )
-            )
-    return tuple(episodes)
 
 
 def _digests(
-    pairs: Sequence[EpisodePair], stop: threading.Event
+    pairs: Sequence[EpisodePair], stop: threading.Event, timeline: Timeline
 ) -> tuple[str | None, Mapping[str, str]]:
     """Dataset identifier and digest by file; unreadable files have none (decoding reports them)."""
     dataset: DatasetDigest | None = DatasetDigest()
@@ -184,7 +191,9 @@ def _digests(
                 return None, {}
             try:
                 include = dataset if role == "ground_truth" else None
-                digests[f"{role}/{pair.episode_id}"] = file_sha256(path, pair.episode_id, include)
+                with timeline.span("digests", num_bytes=path.stat().st_size):
+                    digest = file_sha256(path, pair.episode_id, include)
+                digests[f"{role}/{pair.episode_id}"] = digest
             except OSError:
                 dataset = None if role == "ground_truth" else dataset
     return None if dataset is None else dataset.identifier(), digests

@@ -7,6 +7,7 @@ import math
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -88,34 +89,63 @@ def parse_json(text: str, source: str | Path) -> Any:
         raise ResultFileError(source, "$", "nested too deeply to read") from None
 
 
+class Line(dict[str, Any]):
+    """An object that `to_text` writes in one line, whatever it holds."""
+
+
 def to_text(payload: Any) -> str:
     """Strict JSON for people and machines: a line per entry, but rows of plain values in one line.
+
+    Json's C encoder writes a line, so the fewer lines, the faster; a `Line` that stands at several
+    places is encoded once.
 
     Raises:
         ValueError: the payload holds a number that is not finite.
         TypeError: it holds something that JSON does not have, or a key that is not text.
     """
-    return _lines(payload, "\n") + "\n"
+    return _lines(payload, "\n", {}) + "\n"
 
 
-def _lines(node: Any, newline: str) -> str:
-    if isinstance(node, dict):
-        children: Any = node.values()
-    elif isinstance(node, (list, tuple)):
-        children = node
-    else:
-        return json.dumps(node, allow_nan=False)
-    if not any(isinstance(child, (dict, list, tuple)) for child in children):
-        # In one line, and by json's C encoder; with an indent it would take the slow Python one.
-        return json.dumps(node, allow_nan=False)
+def _lines(node: Any, newline: str, known: dict[int, str]) -> str:
+    write = _WRITE.get(type(node))
+    if write is not None:
+        return write(node)
+    if isinstance(node, Line):
+        text = known.get(id(node))
+        if text is None:
+            text = known[id(node)] = _one_line(node)
+        return text
     deeper = f"{newline}  "
     if isinstance(node, dict):
+        if _WRITE.keys() >= set(map(type, node.values())):
+            return _one_line(node)
         if bad := [key for key in node if not isinstance(key, str)]:
             raise TypeError(f"JSON keys must be text, got {bad[0]!r}")
-        rows = [f"{json.dumps(key)}: {_lines(value, deeper)}" for key, value in node.items()]
+        rows = [f"{_text(key)}: {_lines(value, deeper, known)}" for key, value in node.items()]
         return f"{{{deeper}{f',{deeper}'.join(rows)}{newline}}}"
-    rows = [_lines(value, deeper) for value in node]
-    return f"[{deeper}{f',{deeper}'.join(rows)}{newline}]"
+    if isinstance(node, (list, tuple)) and not _WRITE.keys() >= set(map(type, node)):
+        rows = [_lines(value, deeper, known) for value in node]
+        return f"[{deeper}{f',{deeper}'.join(rows)}{newline}]"
+    return _one_line(node)
+
+
+def _number(value: float) -> str:
+    if not math.isfinite(value):
+        raise ValueError(f"JSON has no {value!r}")
+    return repr(value)
+
+
+# By json's C encoder; with an indent it would take the slow Python one.
+_one_line = json.JSONEncoder(allow_nan=False).encode
+_text = json.encoder.encode_basestring_ascii
+_WRITE: dict[type, Callable[[Any], str]] = {
+    str: _text,
+    int: repr,
+    float: _number,
+    bool: {True: "true", False: "false"}.__getitem__,
+    type(None): lambda _: "null",
+}
+"""Plain values, as json writes them, without the cost of its call."""
 
 
 def write_json(path: str | Path, payload: Any) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from wbgpu.records.summary import Coverage, Distribution
@@ -11,7 +10,7 @@ from wbgpu.records.worldbench.node import Node
 
 def distribution_payload(distribution: Distribution | None) -> dict[str, Any]:
     """``{"count": 0}`` when there is none."""
-    return {"count": 0} if distribution is None else asdict(distribution)
+    return {"count": 0} if distribution is None else dict(vars(distribution))
 
 
 def parse_distribution(node: Node) -> Distribution | None:

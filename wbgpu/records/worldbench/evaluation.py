@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from wbgpu.records.garbage import collection_paused
 from wbgpu.records.metric import MetricOutcome
+from wbgpu.records.strict_json import Line
 from wbgpu.records.suite import SCHEMA_VERSION, EpisodeResult, SuiteResult
 from wbgpu.records.summary import MetricSummary
 from wbgpu.records.worldbench.distributions import coverage_payload
@@ -30,6 +32,7 @@ from wbgpu.records.worldbench.summaries import horizons_payload, own_aggregates_
 _MAX_ISSUES = 20
 
 
+@collection_paused()
 def evaluation_payload(
     result: SuiteResult,
     episode: EpisodeResult | None = None,
@@ -116,25 +119,27 @@ def _episode(result: SuiteResult, episode: EpisodeResult, extended: bool) -> dic
 
 def _episode_horizon(
     episode: EpisodeResult, outcomes: Mapping[str, MetricOutcome], horizon: int
-) -> dict[str, Any]:
+) -> Line:
     scores = episode.prefix_scores
-    return {
-        "horizon_index": horizon,
-        "sample_count": 1,
-        "frame_pairs": horizon,
-        "mode": "cumulative_prefix",
-        "score": scores[horizon - 1] if horizon <= len(scores) else None,
-        "metrics": {
-            name: prefix_entry(outcome, horizon)
-            for name, outcome in outcomes.items()
-            if outcome.prefix_at(horizon) is not None
-        },
-        "unavailable_metrics": {
-            name: unavailable_prefix_entry(outcome, horizon)
-            for name, outcome in outcomes.items()
-            if outcome.lacks_prefix_at(horizon)
-        },
-    }
+    return Line(
+        {
+            "horizon_index": horizon,
+            "sample_count": 1,
+            "frame_pairs": horizon,
+            "mode": "cumulative_prefix",
+            "score": scores[horizon - 1] if horizon <= len(scores) else None,
+            "metrics": {
+                name: prefix_entry(outcome, horizon)
+                for name, outcome in outcomes.items()
+                if outcome.prefix_at(horizon) is not None
+            },
+            "unavailable_metrics": {
+                name: unavailable_prefix_entry(outcome, horizon)
+                for name, outcome in outcomes.items()
+                if outcome.lacks_prefix_at(horizon)
+            },
+        }
+    )
 
 
 def _evaluation_metric(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from wbgpu.records.metric import MetricOutcome
-from wbgpu.records.suite import EpisodeResult, SuiteResult
+from wbgpu.records.suite import EpisodeResult, Provenance, SuiteResult
 from wbgpu.records.summary import (
     Coverage,
     Distribution,
@@ -19,8 +20,16 @@ EPISODE_NAME = "episode_001"
 """worldbench's name for the only episode of a video pair."""
 
 
-def single_episode(result: SuiteResult, episode: EpisodeResult) -> SuiteResult:
-    """An evaluation that holds only ``episode``, which must have been scored."""
+def single_episode(
+    result: SuiteResult, episode: EpisodeResult, *, composite_only: bool = False
+) -> SuiteResult:
+    """An evaluation that holds only ``episode``, which must have been scored.
+
+    ``composite_only`` leaves the other metrics out of the aggregates, as worldbench's keys do.
+    """
+    names = sorted(episode.metrics)
+    if composite_only:
+        names = [name for name in names if name in result.enabled_metrics]
     available = [name for name, outcome in episode.metrics.items() if outcome.is_available]
     overall = None if episode.score is None else _constant(episode.score)
     return replace(
@@ -29,18 +38,28 @@ def single_episode(result: SuiteResult, episode: EpisodeResult) -> SuiteResult:
         ground_truth_root=episode.ground_truth_path,
         predictions_root=episode.prediction_path,
         dataset_identifier=None,
+        provenance=_provenance(result.provenance, episode.episode_id),
         episodes=(replace(episode, episode_id=EPISODE_NAME),),
         summary=SuiteSummary(
             overall=overall,
-            metrics={name: _metric(episode.metrics[name]) for name in sorted(episode.metrics)},
+            metrics={name: _metric(episode.metrics[name]) for name in names},
             horizons=tuple(
-                _horizon(episode, horizon) for horizon in range(1, episode.num_steps + 1)
+                _horizon(episode, names, horizon) for horizon in range(1, episode.num_steps + 1)
             ),
             coverage=Coverage.of(result.enabled_metrics, result.configured_weights, available),
             worst_episodes=() if episode.score is None else ((EPISODE_NAME, episode.score),),
             score=episode.score,
         ),
     )
+
+
+def _provenance(suite: Provenance | None, episode_id: str) -> Provenance | None:
+    """Without the digests of the other episodes, which every episode's file would repeat."""
+    if suite is None:
+        return None
+    own = (f"ground_truth/{episode_id}", f"prediction/{episode_id}")
+    digests = {key: digest for key, digest in suite.input_sha256.items() if key in own}
+    return replace(suite, input_sha256=digests)
 
 
 def _metric(outcome: MetricOutcome) -> MetricSummary:
@@ -56,9 +75,9 @@ def _metric(outcome: MetricOutcome) -> MetricSummary:
     )
 
 
-def _horizon(episode: EpisodeResult, horizon: int) -> HorizonSummary:
+def _horizon(episode: EpisodeResult, names: Sequence[str], horizon: int) -> HorizonSummary:
     prefix, step, unavailable = {}, {}, {}
-    for name in sorted(episode.metrics):
+    for name in names:
         outcome = episode.metrics[name]
         if (value := outcome.prefix_at(horizon)) is not None:
             prefix[name] = _constant(value)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from wbgpu.records.strict_json import Line
 from wbgpu.records.suite import EpisodeResult, SuiteResult, unavailable_episodes
 from wbgpu.records.summary import Distribution, HorizonSummary, MetricSummary, missing_status
 from wbgpu.records.worldbench.distributions import distribution_payload, parse_distribution
@@ -53,42 +54,46 @@ def horizons_payload(
 ) -> dict[str, Any]:
     """The ``horizon`` of a suite: prefix views of the composite's metrics."""
     return {
-        horizon_label(summary.horizon): {
-            "horizon_index": summary.horizon,
-            "sample_count": summary.sample_count,
-            "metrics": {
-                name: distribution_payload(distribution)
-                for name, distribution in summary.prefix.items()
-                if name in composite
-            },
-            "unavailable_metrics": {
-                name: {"count": count, "reasons": list(reasons)}
-                for name, (count, reasons) in summary.unavailable.items()
-                if name in composite
-            },
-        }
+        horizon_label(summary.horizon): Line(
+            {
+                "horizon_index": summary.horizon,
+                "sample_count": summary.sample_count,
+                "metrics": {
+                    name: distribution_payload(distribution)
+                    for name, distribution in summary.prefix.items()
+                    if name in composite
+                },
+                "unavailable_metrics": {
+                    name: {"count": count, "reasons": list(reasons)}
+                    for name, (count, reasons) in summary.unavailable.items()
+                    if name in composite
+                },
+            }
+        )
         for summary in horizons
     }
 
 
 def _own_horizons(horizons: Iterable[HorizonSummary], composite: frozenset[str]) -> dict[str, Any]:
     return {
-        horizon_label(summary.horizon): {
-            "prefix": {
-                name: distribution_payload(distribution)
-                for name, distribution in summary.prefix.items()
-                if name not in composite
-            },
-            "step": {
-                name: distribution_payload(distribution)
-                for name, distribution in summary.step.items()
-            },
-            "unavailable_metrics": {
-                name: {"count": count, "reasons": list(reasons)}
-                for name, (count, reasons) in summary.unavailable.items()
-                if name not in composite
-            },
-        }
+        horizon_label(summary.horizon): Line(
+            {
+                "prefix": {
+                    name: distribution_payload(distribution)
+                    for name, distribution in summary.prefix.items()
+                    if name not in composite
+                },
+                "step": {
+                    name: distribution_payload(distribution)
+                    for name, distribution in summary.step.items()
+                },
+                "unavailable_metrics": {
+                    name: {"count": count, "reasons": list(reasons)}
+                    for name, (count, reasons) in summary.unavailable.items()
+                    if name not in composite
+                },
+            }
+        )
         for summary in horizons
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wbgpu.records.comparison import UNCHANGED_TOLERANCE
+from wbgpu.records.garbage import collection_paused
 from wbgpu.records.suite import SCHEMA_VERSION, EpisodeResult, SuiteResult
 from wbgpu.records.worldbench.distributions import coverage_payload, distribution_payload
 from wbgpu.records.worldbench.evaluation import evaluation_document
@@ -29,6 +30,7 @@ _PAIRING_RULE = (
 )
 
 
+@collection_paused()
 def batch_payload(
     result: SuiteResult,
     result_paths: Mapping[str, str] | None = None,
@@ -118,9 +120,8 @@ def _batch_episode(
             "result": None,
             EXTENSION: extension,
         }
-    evaluation = evaluation_document(
-        single_episode(result, episode), episode.episode_id, gate, extended=False
-    )
+    alone = single_episode(result, episode, composite_only=True)
+    evaluation = evaluation_document(alone, episode.episode_id, gate, extended=False)
     return head | {
         "metrics": evaluation["metrics"],
         "horizon": evaluation["horizon"],

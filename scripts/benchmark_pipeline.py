@@ -1,0 +1,336 @@
+"""Is a whole evaluation as fast as decoding? Both in one process, interleaved, on two cores.
+
+Decode only: the evaluation's own loader with the default decoder, over the same files; every frame
+is decoded, checked for damage, converted to RGB and dropped. Whole: `wbgpu.evaluate` with the
+default metrics, result and report written, as `wbgpu eval` does it. Each round runs both, in turn
+the one and the other first; figures are medians over rounds of the ratio decode-only seconds /
+whole seconds.
+
+Videos: the ten BridgeData V2 episodes beside the repository (22 to 49 frames, 256x256, H.264 as
+distributed), else drawn scenes under a slow pan. Predictions lag one frame behind and are H.264 at
+x264's default quality (crf 23). For 480x640 both sides are scaled up (bicubic) and encoded so.
+
+Linear: one 256x256 episode of T frames, made by going through an episode forth and back.
+Memory: peak of a fresh process (VmHWM), with a short and a long episode, few and many.
+
+    python scripts/benchmark_pipeline.py [--quick] [--output FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+NUM_CORES = 2
+NUM_CONTEXT = 1
+CRF = 23
+BRIDGE = Path(__file__).resolve().parents[2] / "shared/data/bridge"
+Frames = npt.NDArray[np.uint8]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="about a minute, fewer rounds")
+    parser.add_argument("--output", type=Path, help="write the measurements here as JSON")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--peak", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    # Set here, children inherit it.
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:NUM_CORES])
+    if arguments.worker:
+        serve()
+    elif arguments.peak:
+        evaluate(arguments.peak)
+        print(json.dumps(peak_megabytes()))
+    else:
+        document = measure(arguments.quick)
+        if arguments.output:
+            arguments.output.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def measure(quick: bool) -> dict[str, Any]:
+    rounds = 5 if quick else 15
+    with tempfile.TemporaryDirectory() as root:
+        folder = Path(root)
+        episodes, content = source_episodes()
+        rows = {}
+        worker = Worker()
+        for size, (height, width) in {"256": (256, 256), "480x640": (480, 640)}.items():
+            write_suite(folder / size, episodes, height, width)
+            rows[size] = compare(worker, folder / size, rounds)
+            row = rows[size]
+            print(
+                f"{height}x{width}  {row['num_episodes']} episodes, {row['num_frames']} frames a "
+                f"side  decode only {row['decode_seconds']:.3f} s  "
+                f"whole {row['whole_seconds']:.3f} s  "
+                f"fraction of decode {row['fraction_of_decode']:.2f} "
+                f"(CPU seconds {row['cpu_fraction_of_decode']:.2f})",
+                flush=True,
+            )
+        linear = measure_linear(worker, folder, episodes[0], 3 if quick else 9)
+        worker.close()
+        memory = measure_memory(folder, episodes, quick)
+    return {
+        "benchmark": "whole evaluation against decoding alone, interleaved",
+        "fraction_of_decode_256": rows["256"]["fraction_of_decode"],
+        "fraction_of_decode_480x640": rows["480x640"]["fraction_of_decode"],
+        "quick": quick,
+        "content": content,
+        "rounds": rounds,
+        "sizes": rows,
+        "linear": linear,
+        "memory": memory,
+        "machine": machine(),
+    }
+
+
+def compare(worker: Worker, folder: Path, rounds: int) -> dict[str, Any]:
+    jobs = ("decode", "whole")
+    times: dict[str, list[dict[str, float]]] = {job: [] for job in jobs}
+    for job in jobs * 2:
+        worker.run(job, folder)
+    for index in range(rounds):
+        for job in jobs if index % 2 else reversed(jobs):
+            times[job].append(worker.run(job, folder))
+    pairs = list(zip(times["decode"], times["whole"], strict=True))
+    return {
+        "num_episodes": len(list((folder / "gt").iterdir())),
+        "num_frames": int(times["decode"][0]["num_frames"]),
+        "decode_seconds": statistics.median(row["seconds"] for row in times["decode"]),
+        "whole_seconds": statistics.median(row["seconds"] for row in times["whole"]),
+        "fraction_of_decode": statistics.median(a["seconds"] / b["seconds"] for a, b in pairs),
+        "cpu_fraction_of_decode": statistics.median(
+            a["cpu_seconds"] / b["cpu_seconds"] for a, b in pairs
+        ),
+    }
+
+
+def measure_linear(
+    worker: Worker, folder: Path, frames: Frames, rounds: int
+) -> list[dict[str, float]]:
+    """Seconds a frame at each T, against those of the shortest in the same round."""
+    lengths = (64, 256, 1024)
+    for length in lengths:
+        write_suite(folder / f"linear{length}", [repeated(frames, length + NUM_CONTEXT)], 256, 256)
+    times: dict[int, list[dict[str, dict[str, float]]]] = {length: [] for length in lengths}
+    for index in range(rounds + 1):
+        for length in lengths[index % 3 :] + lengths[: index % 3]:
+            found = {
+                job: worker.run(job, folder / f"linear{length}") for job in ("decode", "whole")
+            }
+            if index:
+                times[length].append(found)
+    rows = []
+    for length in lengths:
+        row: dict[str, float] = {"num_steps": length}
+        for job in ("decode", "whole"):
+            for key in ("seconds", "cpu_seconds"):
+                shortest = [found[job][key] / lengths[0] for found in times[lengths[0]]]
+                mine = [found[job][key] / length for found in times[length]]
+                row[f"{job}_{key}_per_frame"] = statistics.median(mine)
+                row[f"{job}_{key}_against_proportional"] = statistics.median(
+                    a / b for a, b in zip(mine, shortest, strict=True)
+                )
+        rows.append(row)
+        print(
+            f"T={length:<5} whole {1e3 * row['whole_seconds_per_frame']:.2f} ms a frame, "
+            f"{row['whole_seconds_against_proportional']:.2f} of proportional "
+            f"(CPU {row['whole_cpu_seconds_against_proportional']:.2f})  "
+            f"decode only {row['decode_seconds_against_proportional']:.2f}",
+            flush=True,
+        )
+    return rows
+
+
+def measure_memory(folder: Path, episodes: list[Frames], quick: bool) -> dict[str, float]:
+    """Peak megabytes of fresh processes."""
+    long, many = (512, 24) if quick else (3000, 100)
+    short = episodes[0][:24]
+    suites = {
+        "short_episode": [short],
+        "long_episode": [repeated(episodes[0], long)],
+        "few_episodes": [short] * 4,
+        "many_episodes": [short] * many,
+    }
+    peaks = {}
+    for name, frames in suites.items():
+        write_suite(folder / name, frames, 256, 256)
+        command = [sys.executable, __file__, "--peak", str(folder / name)]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        peaks[name] = float(output.splitlines()[-1])
+        steps = sum(map(len, frames))
+        print(f"memory  {name:<14} {steps:5} frames a side  {peaks[name]:6.0f} MB peak", flush=True)
+    return peaks
+
+
+def source_episodes() -> tuple[list[Frames], str]:
+    paths = sorted(BRIDGE.glob("*.mp4"))
+    if paths:
+        from wbgpu.video.pyav import PyavDecoder
+
+        episodes = []
+        for path in paths:
+            with PyavDecoder().open(path) as reader:
+                frames = reader.read(0, reader.info.num_frames)
+            episodes.append(np.ascontiguousarray(frames.permute(0, 2, 3, 1).numpy()))
+        return episodes, "BridgeData V2"
+    from PIL import Image
+
+    generator = np.random.default_rng(0)
+    episodes = []
+    for num_frames in range(22, 52, 3):
+        coarse = generator.integers(0, 256, (24, 24, 3), dtype=np.uint8)
+        side = 256 + num_frames
+        scene = np.asarray(Image.fromarray(coarse).resize((side, side), Image.Resampling.BICUBIC))
+        scene = np.clip(scene + generator.normal(0, 3, scene.shape), 0, 255).astype(np.uint8)
+        episodes.append(np.stack([scene[t : t + 256, t : t + 256] for t in range(num_frames)]))
+    return episodes, "drawn"
+
+
+def write_suite(folder: Path, episodes: Iterable[Frames], height: int, width: int) -> None:
+    from wbgpu.video.encode import write_video
+
+    written: dict[int, int] = {}
+    for index, frames in enumerate(episodes):
+        for side in ("gt", "predictions"):
+            path = folder / side / f"{index:03}.mp4"
+            if (first := written.get(id(frames))) is not None:
+                path.hardlink_to(folder / side / f"{first:03}.mp4")
+                continue
+            sized = scaled(frames, height, width)
+            lagging = sized if side == "gt" else np.concatenate([sized[:1], sized[:-1]])
+            write_video(path, lagging, fps=5, crf=CRF)
+        written.setdefault(id(frames), index)
+
+
+def scaled(frames: Frames, height: int, width: int) -> Frames:
+    from PIL import Image
+
+    if frames.shape[1:3] == (height, width):
+        return frames
+    images = (Image.fromarray(frame) for frame in frames)
+    return np.stack(
+        [np.asarray(i.resize((width, height), Image.Resampling.BICUBIC)) for i in images]
+    )
+
+
+def repeated(frames: Frames, length: int) -> Frames:
+    forth_and_back = np.concatenate([np.arange(len(frames)), np.arange(len(frames))[-2:0:-1]])
+    return frames[np.resize(forth_and_back, length)]
+
+
+def decode(folder: Path) -> int:
+    from wbgpu.evaluation.configuration import compose, request_from
+    from wbgpu.video.loader import WindowLoader
+    from wbgpu.video.windows import EpisodeFailed, EpisodeSource, Window
+
+    paths = {
+        "suite.ground_truth": str(folder / "gt"),
+        "suite.predictions": str(folder / "predictions"),
+        "suite.num_context": NUM_CONTEXT,
+    }
+    request = request_from(compose([], paths))
+    loader = WindowLoader(
+        [EpisodeSource(i, p.ground_truth, p.prediction) for i, p in enumerate(request.pairs())],
+        decoder=request.decoder,
+        num_context=request.num_context,
+        policy=request.alignment,
+    )
+    num_frames = 0
+    for item in loader:
+        if isinstance(item, Window):
+            num_frames += len(item.step)
+        assert not isinstance(item, EpisodeFailed), item
+    return num_frames
+
+
+def evaluate(folder: Path) -> int:
+    from wbgpu import sdk
+
+    result = sdk.evaluate(
+        folder / "gt", folder / "predictions", num_context=NUM_CONTEXT, device="cpu"
+    )
+    assert not result.failed_episodes
+    sdk.save_result(result, folder / "result.json")
+    sdk.write_report(result, folder / "report.md")
+    return sum(episode.num_steps for episode in result.episodes)
+
+
+def serve() -> None:
+    """A worker: reads a job and a folder from standard input, answers with its seconds."""
+    jobs = {"decode": decode, "whole": evaluate}
+    for line in sys.stdin:
+        job, _, folder = line.strip().partition(" ")
+        seconds, cpu_seconds = time.perf_counter(), time.process_time()
+        num_frames = jobs[job](Path(folder))
+        answer = {
+            "seconds": time.perf_counter() - seconds,
+            "cpu_seconds": time.process_time() - cpu_seconds,
+            "num_frames": num_frames,
+        }
+        print(json.dumps(answer), flush=True)
+
+
+class Worker:
+    """The other end of :func:`serve`."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, "--worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, job: str, folder: Path) -> dict[str, float]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{job} {folder}\n")
+        self._process.stdin.flush()
+        answer: dict[str, float] = json.loads(self._process.stdout.readline())
+        return answer
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def peak_megabytes() -> float:
+    # Not ru_maxrss: it counts the process that started this one, up to exec.
+    status = Path("/proc/self/status").read_text()
+    match = re.search(r"VmHWM:\s+(\d+)", status)
+    assert match
+    return int(match[1]) / 1024
+
+
+def machine() -> dict[str, Any]:
+    packages = ("wbgpu", "torch", "numpy", "av", "numba")
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {
+        "processor": names[0] if names else platform.processor(),
+        "num_cores_used": NUM_CORES,
+        "num_cores": os.cpu_count(),
+        "load_average": os.getloadavg()[0],
+        "python": platform.python_version(),
+        **{package: version(package) for package in packages},
+    }
+
+
+if __name__ == "__main__":
+    main()
