@@ -30,9 +30,10 @@ from wbgpu.video.windows import (
 
 LoaderItem = Window | EpisodeOpened | EpisodeClosed | EpisodeFailed
 
-# On the CPU a call costs little: an episode of 16 frames of 256x256 is a window of its own, which
-# needs no copy; on a GPU a call costs as much as tens of frames.
-_WINDOW_BYTES_PER_VIDEO = {"cpu": 4 * 2**20, "cuda": 8 * 2**20}
+_WINDOW_BYTES_PER_VIDEO = 8 * 2**20
+# A window on the CPU costs about as much as copying so many bytes, so longer chunks stay alone; on
+# a GPU it costs as much as tens of frames, and they are copied anyway.
+_MAX_JOINED_BYTES = {"cpu": 2**20, "cuda": 2**40}
 _MAX_WAITING_BYTES = 32 * 2**20
 
 
@@ -53,8 +54,8 @@ class WindowLoader:
         decoder: opens the videos.
         num_context: leading frames of both videos that are not scored.
         policy: ``strict`` or ``safe``; see :func:`wbgpu.video.alignment.align`.
-        window_frames: most frames scored in a window; by default as many as fit in 4 MiB a video
-            (21 of 256x256), or 8 MiB on a GPU, at least 8.
+        window_frames: most frames scored in a window; by default as many as fit in 8 MiB a video
+            (42 of 256x256), at least 8.
         device: where windows are put; copies to a GPU overlap with decoding and computing.
         num_workers: episodes decoded at once, each on a thread, or on two where there are fewer
             episodes than workers; by default the number of CPUs, at most 4.
@@ -189,13 +190,15 @@ class WindowLoader:
     def _fits(self, chunk: Chunk, chunks: Sequence[Chunk]) -> bool:
         height, width = chunk.target.shape[2:]
         num_frames = sum(waiting.num_frames for waiting in (*chunks, chunk))
-        return chunks[0].target.shape[1:] == chunk.target.shape[1:] and (
-            num_frames <= self._max_frames(height, width)
+        return (
+            chunks[0].target.shape[1:] == chunk.target.shape[1:]
+            and num_frames <= self._max_frames(height, width)
+            and chunk.num_bytes <= _MAX_JOINED_BYTES[self._device.type]
         )
 
     def _max_frames(self, height: int, width: int) -> int:
-        window_bytes = _WINDOW_BYTES_PER_VIDEO[self._device.type]
-        return self._window_frames or max(8, window_bytes // (3 * height * width))
+        most = max(8, _WINDOW_BYTES_PER_VIDEO // (3 * height * width))
+        return self._window_frames or most
 
 
 _EpisodeItem = Chunk | EpisodeOpened | EpisodeClosed | EpisodeFailed
