@@ -8,18 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from wbgpu.errors import ConfigurationError
 from wbgpu.records.comparison import GATE_DEFAULTS
 from wbgpu.records.profile import COMPOSITE_METRICS, MetricSetting, Profile
+from wbgpu.records.yaml_file import read_yaml
 
 FILE_NAMES = ("wbgpu.yml", "worldbench.yml")
 """Looked for in the current folder, in this order, when no file is named."""
-
-
-_MERGE = "tag:yaml.org,2002:merge"
-"""``<<``, which may stand twice, and whose keys may be overridden."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,7 @@ def load_project_file(path: Path | None = None, folder: Path | None = None) -> P
             return ProjectFile()
     if not path.exists():
         raise ConfigurationError(f"configuration file does not exist: {path}")
-    document = _read(path)
+    document = read_yaml(path)
     try:
         sections = _mapping(document or {}, "the file", ("metrics", "gate", "output"))
         gate = _mapping(sections.get("gate") or {}, "gate", tuple(GATE_DEFAULTS))
@@ -61,37 +56,6 @@ def load_project_file(path: Path | None = None, folder: Path | None = None) -> P
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from None
     return ProjectFile(profile=profile, gate=gate, path=path)
-
-
-def _read(path: Path) -> Any:
-    if not path.is_file():
-        raise ConfigurationError(f"{path}: expected a configuration file, found another kind")
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)
-    except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
-    # ValueError: text that is not UTF-8, and dates and integers that Python refuses to make.
-    except (yaml.YAMLError, ValueError) as error:
-        raise ConfigurationError(f"{path}: not valid YAML: {error}") from error
-    except RecursionError:
-        raise ConfigurationError(f"{path}: nested too deeply to read") from None
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """PyYAML keeps the last of two equal keys without a word."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            # Other nodes than scalars cannot be keys; that is refused below.
-            if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
-                continue
-            if (key.tag, key.value) in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} stands twice", key.start_mark
-                )
-            seen.add((key.tag, key.value))
-        return super().construct_mapping(node, deep)
 
 
 def _settings(section: Any) -> dict[str, MetricSetting]:
