@@ -137,7 +137,7 @@ def test_frames_repeated_without_copies():
     )
 
 
-_PRINT_BITS = """
+_SAVE_BITS = """
 import sys
 import torch
 from wbgpu.statistics import GROUPS, FrameBatch, frame_statistics
@@ -154,7 +154,7 @@ def test_bits_do_not_depend_on_the_vector_registers(tmp_path):
     torch.save(vars(batch), tmp_path / "batch.pt")
     environment = {**os.environ, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     subprocess.run(
-        [sys.executable, "-c", _PRINT_BITS, tmp_path / "batch.pt", tmp_path / "out.pt"],
+        [sys.executable, "-c", _SAVE_BITS, tmp_path / "batch.pt", tmp_path / "out.pt"],
         env=environment,
         check=True,
     )

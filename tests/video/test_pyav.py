@@ -74,6 +74,8 @@ def test_a_long_video_is_decoded_once(tmp_path, monkeypatch):
     """Decoding it first to count and then to read would cost a long evaluation half its speed."""
     path = encode(tmp_path / "ten.mp4", pictures(10, 48, 64))
     limit_kept_pixels(monkeypatch, 0)
-    monkeypatch.setattr(pyav, "probe", None)
+    probed = []
+    monkeypatch.setattr(pyav.KeptFrames, "add", lambda _, frame: probed.append(frame))
     with PyavDecoder().open(path) as reader:
         assert len(reader.read(0, 10)) == 10
+    assert len(probed) == 1

@@ -33,7 +33,7 @@ class EvaluationRequest:
         name: checkpoint name; ``None`` takes the predictions folder's name.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         statistics_path: ``auto``, ``reference``, ``cpu`` or ``triton``.
-        window_frames: frames scored at once; ``None`` for 4 MiB a video, 8 MiB on a GPU.
+        window_frames: frames scored at once; ``None`` for 8 MiB a video.
         num_workers: decoding threads; ``None`` for as many as cores, at most 4.
         measures_stages: whether the throughput of every stage is to be measured.
         configuration: the resolved configuration, kept with the result.

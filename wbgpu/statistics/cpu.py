@@ -21,12 +21,10 @@ from wbgpu.statistics.frame_batch import FrameBatch
 from wbgpu.statistics.frame_statistics import (
     DYNAMIC_THRESHOLD,
     GAUSSIAN_WINDOW,
-    UNIFORM_WINDOW,
     FrameStatistics,
 )
-from wbgpu.statistics.luma import luma_ssim
+from wbgpu.statistics.integer_sums import mean_ssim, statistics_of_sums
 
-_CONTEXT_GROUPS = frozenset({"persistence", "dynamic_region"})
 _FRAMES_PER_COPY = 8
 
 
@@ -71,7 +69,14 @@ def cpu_statistics(batch: FrameBatch, groups: frozenset[str]) -> FrameStatistics
 
     if num_rows and height and width:
         run_in_parallel(work, num_rows)
-    return _statistics(batch, groups, sums, gaussian)
+    ssim_gaussian = None
+    if "ssim_gaussian11" in groups:
+        deficits = torch.from_numpy(gaussian)
+        ssim_gaussian = mean_ssim(
+            deficits, cpu_gaussian.FIXED_POINT, height, width, GAUSSIAN_WINDOW
+        )
+    by_name = dict(zip(cpu_kernel.SUMS, torch.from_numpy(sums.T.copy()), strict=True))
+    return statistics_of_sums(batch, groups, by_name, cpu_kernel.FIXED_POINT, ssim_gaussian)
 
 
 def _parts(batch: FrameBatch, start: int, stop: int) -> list[slice]:
@@ -106,43 +111,3 @@ def _flat_frames(
     target_rows, prediction_rows, context_rows = rows
     indices = [target_rows[0], prediction_rows[0], target_rows[1], prediction_rows[1]]
     return flat[0], flat[1], flat[2], np.stack([*indices, context_rows[0]])
-
-
-def _statistics(
-    batch: FrameBatch,
-    groups: frozenset[str],
-    sums: npt.NDArray[np.int64],
-    gaussian: npt.NDArray[np.int64],
-) -> FrameStatistics:
-    num_rows, (height, width) = len(batch.row), batch.target.shape[2:]
-    of = dict(zip(cpu_kernel.SUMS, torch.from_numpy(sums.T.copy()), strict=True))
-    out = {"num_values": torch.full((num_rows,), 3 * height * width, device="cpu")}
-    if "squared_error" in groups:
-        out["squared_error_sum"] = of["squared_error_sum"]
-    if "frame_delta" in groups:
-        out["target_delta_sum"] = of["target_delta_sum"]
-        out["prediction_delta_sum"] = of["prediction_delta_sum"]
-        out["has_previous"] = batch.previous_row >= 0
-    if "ssim_uniform7" in groups:
-        out["ssim"] = _mean_ssim(of["half_deficit"], height, width, UNIFORM_WINDOW)
-    if "ssim_gaussian11" in groups:
-        deficits = torch.from_numpy(gaussian)
-        out["ssim_gaussian"] = _mean_ssim(deficits, height, width, GAUSSIAN_WINDOW)
-    if "luma_moments" in groups:
-        luma = [of[f"luma_{name}"] for name in ("x", "y", "xx", "yy", "xy")]
-        out["luma_ssim"] = luma_ssim(luma[0], luma[1], luma[2], luma[3], luma[4], height * width)
-    if groups & _CONTEXT_GROUPS:
-        out["has_context"] = batch.context_row >= 0
-    if "persistence" in groups:
-        out["persistence_squared_error_sum"] = of["persistence_squared_error_sum"]
-    if "dynamic_region" in groups:
-        out |= {name: of[name] for name in cpu_kernel.SUMS if name.startswith("dynamic_")}
-        deficits = out.pop("dynamic_half_deficit").double() * (2 / cpu_kernel.FIXED_POINT)
-        out["dynamic_ssim_sum"] = out["dynamic_ssim_count"] - deficits / 3
-    return FrameStatistics(**out)
-
-
-def _mean_ssim(half_deficits: Tensor, height: int, width: int, window: int) -> Tensor:
-    num_windows = 3 * max(height - window + 1, 0) * max(width - window + 1, 0)
-    deficits = half_deficits.double() * (2 / cpu_kernel.FIXED_POINT)
-    return 1 - deficits / num_windows if num_windows else deficits * torch.nan

@@ -16,17 +16,17 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from triton import cdiv
 
 from wbgpu.statistics.frame_batch import FrameBatch
 from wbgpu.statistics.frame_statistics import UNIFORM_WINDOW, FrameStatistics
-from wbgpu.statistics.luma import luma_ssim
+from wbgpu.statistics.integer_sums import CONTEXT_GROUPS, statistics_of_sums
 from wbgpu.statistics.reference import reference_statistics
 from wbgpu.statistics.triton_kernel import FIELDS, frame_sums
 from wbgpu.statistics.triton_pixels import MAX_PIXELS
 from wbgpu.statistics.triton_windows import BLOCK_ROWS, FIXED_POINT, MAX_TILE_ROWS
 
 _GAUSSIAN_GROUP = frozenset({"ssim_gaussian11"})
-_CONTEXT_GROUPS = frozenset({"persistence", "dynamic_region"})
 
 
 @dataclass(frozen=True)
@@ -53,20 +53,20 @@ class KernelLaunch:
         the columns of a small frame better than four warps' do. Without windows, reading is all
         the work, and larger blocks keep more of it in flight.
         """
-        num_groups = _ceil_divide(height * width, 4)
+        num_groups = cdiv(height * width, 4)
         num_column_tiles = num_window_blocks = 1
         if wants_windows:
             num_warps, lanes, block = 1, 32, 128
             columns = 4 if width >= UNIFORM_WINDOW + 3 else 1
             window_rows, window_columns = height - UNIFORM_WINDOW + 1, width - UNIFORM_WINDOW + 1
-            num_column_tiles = _ceil_divide(3 * _ceil_divide(window_columns, columns), lanes)
-            num_row_tiles = _ceil_divide(window_rows, MAX_TILE_ROWS)
-            num_window_blocks = _ceil_divide(window_rows, BLOCK_ROWS * num_row_tiles)
+            num_column_tiles = cdiv(3 * cdiv(window_columns, columns), lanes)
+            num_row_tiles = cdiv(window_rows, MAX_TILE_ROWS)
+            num_window_blocks = cdiv(window_rows, BLOCK_ROWS * num_row_tiles)
             num_programs = num_column_tiles * num_row_tiles
         else:
             num_warps, lanes, columns, block = 4, 32, 1, 1024
-            num_programs = _ceil_divide(num_groups, block)
-        num_pixel_blocks = _ceil_divide(num_groups, block * num_programs)
+            num_programs = cdiv(num_groups, block)
+        num_pixel_blocks = cdiv(num_groups, block * num_programs)
         assert 4 * block * num_pixel_blocks <= MAX_PIXELS
         return cls(
             num_programs,
@@ -87,36 +87,11 @@ class KernelLaunch:
 def triton_statistics(batch: FrameBatch, groups: frozenset[str]) -> FrameStatistics:
     """Statistics of ``batch.row``. Memory beyond the frames is about 3 KB a frame of 256x256."""
     sums = _frame_sums(batch, groups)
-    height, width = batch.target.shape[2:]
-    out = {"num_values": torch.full_like(batch.row, 3 * height * width)}
-    if "squared_error" in groups:
-        out["squared_error_sum"] = sums["squared_error"]
-    if "frame_delta" in groups:
-        out["target_delta_sum"] = sums["target_delta"]
-        out["prediction_delta_sum"] = sums["prediction_delta"]
-        out["has_previous"] = batch.previous_row >= 0
-    if "ssim_uniform7" in groups:
-        num_windows = 3 * max(height - UNIFORM_WINDOW + 1, 0) * max(width - UNIFORM_WINDOW + 1, 0)
-        deficit = sums["deficit"].double() * (2 / FIXED_POINT)
-        out["ssim"] = 1 - deficit / num_windows if num_windows else deficit * torch.nan
+    sums["dynamic_ssim_count"] = sums.pop("dynamic_ssim_count_of_channels") // 3
+    ssim_gaussian = None
     if "ssim_gaussian11" in groups:
-        out["ssim_gaussian"] = reference_statistics(batch, _GAUSSIAN_GROUP).require("ssim_gaussian")
-    if "luma_moments" in groups:
-        luma = [sums[f"luma_{name}"] for name in ("x", "y", "xx", "yy", "xy")]
-        out["luma_ssim"] = luma_ssim(luma[0], luma[1], luma[2], luma[3], luma[4], height * width)
-    if groups & _CONTEXT_GROUPS:
-        out["has_context"] = batch.context_row >= 0
-    if "persistence" in groups:
-        out["persistence_squared_error_sum"] = sums["persistence"]
-    if "dynamic_region" in groups:
-        out["dynamic_area"] = sums["area"]
-        out["dynamic_squared_error_sum"] = sums["region_error"]
-        out["dynamic_persistence_squared_error_sum"] = sums["region_persistence"]
-        # A window is counted once for each channel.
-        out["dynamic_ssim_count"] = sums["dynamic_count"] // 3
-        deficit = sums["dynamic_deficit"].double() * (2 / (3 * FIXED_POINT))
-        out["dynamic_ssim_sum"] = out["dynamic_ssim_count"] - deficit
-    return FrameStatistics(**out)
+        ssim_gaussian = reference_statistics(batch, _GAUSSIAN_GROUP).require("ssim_gaussian")
+    return statistics_of_sums(batch, groups, sums, FIXED_POINT, ssim_gaussian)
 
 
 def _frame_sums(batch: FrameBatch, groups: frozenset[str]) -> dict[str, Tensor]:
@@ -124,7 +99,7 @@ def _frame_sums(batch: FrameBatch, groups: frozenset[str]) -> dict[str, Tensor]:
     num_rows, (height, width) = len(batch.row), batch.target.shape[2:]
     if not num_rows or not height or not width or not groups - _GAUSSIAN_GROUP:
         return dict.fromkeys(FIELDS, torch.zeros_like(batch.row))
-    wants_context = bool(groups & _CONTEXT_GROUPS) and batch.context is not None
+    wants_context = bool(groups & CONTEXT_GROUPS) and batch.context is not None
     wants_windows = "ssim_uniform7" in groups or ("dynamic_region" in groups and wants_context)
     wants_windows = wants_windows and min(height, width) >= UNIFORM_WINDOW
     target, prediction = _interleaved(batch.target), _interleaved(batch.prediction)
@@ -167,7 +142,3 @@ def _interleaved(frames: Tensor) -> Tensor:
     """uint8 ``[F, 3, H, W]`` as ``[F, H, W, 3]``, each frame without gaps."""
     frames = frames.permute(0, 2, 3, 1)
     return frames if frames[:1].is_contiguous() else frames.contiguous()
-
-
-def _ceil_divide(a: int, b: int) -> int:
-    return -(-a // b)

@@ -10,23 +10,27 @@ from wbgpu.statistics.triton_pixels import difference_sums, luma_sums, region_su
 from wbgpu.statistics.triton_windows import window_sums
 
 FIELDS = (
-    "squared_error",
-    "target_delta",
-    "prediction_delta",
-    "persistence",
-    "area",
-    "region_error",
-    "region_persistence",
+    "squared_error_sum",
+    "target_delta_sum",
+    "prediction_delta_sum",
+    "persistence_squared_error_sum",
+    "dynamic_area",
+    "dynamic_squared_error_sum",
+    "dynamic_persistence_squared_error_sum",
     "luma_x",
     "luma_y",
     "luma_xx",
     "luma_yy",
     "luma_xy",
-    "deficit",
-    "dynamic_deficit",
-    "dynamic_count",
+    "half_deficit",
+    "dynamic_half_deficit",
+    "dynamic_ssim_count_of_channels",
 )
-"""What a program writes, in this order; the sums over a frame's programs are the frame's."""
+"""What a program writes, in this order; the sums over a frame's programs are the frame's.
+
+See `integer_sums.statistics_of_sums`; ``dynamic_ssim_count_of_channels`` counts a window of the
+dynamic region once for each channel.
+"""
 
 _NUM_FIELDS = tl.constexpr(len(FIELDS))
 _THRESHOLD = tl.constexpr(DYNAMIC_THRESHOLD)

@@ -33,7 +33,7 @@ LoaderItem = Window | EpisodeOpened | EpisodeClosed | EpisodeFailed
 _WINDOW_BYTES_PER_VIDEO = 8 * 2**20
 # A window on the CPU costs about as much as copying so many bytes, so longer chunks stay alone; on
 # a GPU it costs as much as tens of frames, and they are copied anyway.
-_MAX_JOINED_BYTES = {"cpu": 2**20, "cuda": 2**40}
+_MAX_JOINED_BYTES_ON_CPU = 2**20
 _MAX_WAITING_BYTES = 32 * 2**20
 
 
@@ -42,12 +42,13 @@ class WindowLoader:
 
     For every episode, in the order of ``sources``: :class:`EpisodeOpened`, its windows, then
     :class:`EpisodeClosed`; or :class:`EpisodeFailed` at the point where it fails, and the others go
-    on. Short episodes of one size share a window; long ones are split. Iterating again starts
-    again. Each iteration has its own threads, which end with it.
+    on. Long episodes are split; short ones of one size share a window, on the CPU only where their
+    frames are no more than 1 MiB. Iterating again starts again. Each iteration has its own threads,
+    which end with it.
 
     Memory is bounded whatever the videos' length, if it is in the decoder: 32 MiB of decoded frames
-    may wait, and each worker holds one more chunk. A pair of 3,000 frames of 256x256 takes 120 MB
-    more than one of 30 with ``PyavDecoder``.
+    may wait, and each worker holds one more chunk, which is a window of both videos. A pair of
+    3,000 frames of 256x256 takes 120 MB more than one of 30 with ``PyavDecoder``.
 
     Args:
         sources: the episodes.
@@ -193,7 +194,7 @@ class WindowLoader:
         return (
             chunks[0].target.shape[1:] == chunk.target.shape[1:]
             and num_frames <= self._max_frames(height, width)
-            and chunk.num_bytes <= _MAX_JOINED_BYTES[self._device.type]
+            and (self._device.type != "cpu" or chunk.num_bytes <= _MAX_JOINED_BYTES_ON_CPU)
         )
 
     def _max_frames(self, height: int, width: int) -> int:

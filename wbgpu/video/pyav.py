@@ -28,7 +28,7 @@ from wbgpu.errors import ConfigurationError, VideoError
 from wbgpu.records.video import VideoInfo
 from wbgpu.video.decoder import check_range
 from wbgpu.video.frame_memory import empty_frames
-from wbgpu.video.probe import MAX_KEPT_PIXELS, probe, probe_long_video
+from wbgpu.video.probe import MAX_KEPT_PIXELS, probe
 from wbgpu.video.stream import ADVICE, open_video_stream
 
 
@@ -70,13 +70,11 @@ def open_on_cpu(
     Raises:
         VideoError: missing, empty, not a video, damaged or incomplete.
     """
-    kept = None
-    info = probe_long_video(path, num_threads=num_threads)
-    if info is None:
-        kept = KeptFrames()
-        info = probe(path, num_threads=num_threads, on_frame=kept.add)
+    kept = KeptFrames()
+    info = probe(path, verify="later", num_threads=num_threads, on_frame=kept.add)
+    has_all = kept.all is not None and len(kept.all) == info.num_frames
     info = replace(info, backend=backend, fallback_reason=fallback_reason)
-    return PyavReader(info, num_threads, kept.all if kept else None)
+    return PyavReader(info, num_threads, kept.all if has_all else None)
 
 
 class KeptFrames:
@@ -182,7 +180,7 @@ class PyavReader:
             raise self._undecodable(error.strerror) from error
 
     def _check(self, frame: VideoFrame) -> None:
-        # Only here is a long video decoded, see `probe_long_video`.
+        # Only here is a long video decoded, see `probe`.
         if frame.is_corrupt:
             raise self._undecodable("damaged; a decoder would invent the missing pixels")
         size = self._info.height, self._info.width
