@@ -6,12 +6,15 @@ import os
 import runpy
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 
+from tests.statistics.forking import assert_works_in_a_fork, needs_fork
 from wbgpu.statistics import cpu_compiled
 from wbgpu.statistics.cpu_compiled import add, compiled_entry, multiply, subtract
 
@@ -112,15 +115,35 @@ def test_kernels_are_complete_in_their_file():
         }
 
 
-def test_a_full_disk_costs_the_cache_and_not_the_run(monkeypatch):
-    """A cluster's home folder is often at its quota; scoring must go on."""
+@pytest.mark.parametrize("name", ["load_overload", "save_overload"])
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), EOFError(), PermissionError()])
+def test_a_bad_cache_costs_time_and_not_the_run(monkeypatch, name, error):
+    """A home folder at its quota, an index cut short by a crash, a colleague's private files."""
 
     @compiled_entry
     def twice(number):
         return 2 * number
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
+    def fail(*_):
+        raise error
 
-    monkeypatch.setattr(twice.dispatcher._cache, "save_overload", full)
+    monkeypatch.setattr(twice.dispatcher._cache, name, fail)
     assert twice(21) == 42
+
+
+@needs_fork
+def test_a_fork_waits_for_a_thread_that_compiles():
+    """The child would hold a lock whose owner does not exist there."""
+    has_lock, done = threading.Event(), threading.Event()
+
+    def compile_slowly():
+        with global_compiler_lock:
+            has_lock.set()
+            done.wait(0.5)
+
+    thread = threading.Thread(target=compile_slowly)
+    thread.start()
+    has_lock.wait()
+    assert_works_in_a_fork(lambda: global_compiler_lock.acquire(), timeout_seconds=20)
+    done.set()
+    thread.join()

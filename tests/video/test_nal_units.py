@@ -30,18 +30,38 @@ def _packet(*units: bytes, length_bytes: int = 4) -> bytes:
 def test_forbidden_bytes(unit, is_broken, length_bytes):
     """What the standards forbid inside a unit, and nothing more; zeros may follow a unit."""
     packet = _packet(b"\x09\xf0", unit, b"\x41z", length_bytes=length_bytes)
-    assert has_hole(packet, length_bytes) == is_broken
+    assert has_hole(packet, "h264", length_bytes) == is_broken
 
 
 def test_lengths_are_not_taken_for_content():
     """A unit of 256 bytes has 00 00 01 00 before it."""
-    assert not has_hole(_packet(b"\x65" + b"a" * 255, b"\x41" + b"b" * 511), 4)
+    assert not has_hole(_packet(b"\x65" + b"a" * 255, b"\x41" + b"b" * 511), "h264", 4)
+
+
+@pytest.mark.parametrize(
+    ("codec", "unit"),
+    [("h264", b"\x06a\0\0\0b"), ("h264", b"\x1ea\0\0\1b"), ("hevc", b"\x4e\1a\0\0\0b")],
+)
+def test_units_that_are_no_pictures(codec, unit):
+    """Side information that programs write without the escapes; decoders pass over it."""
+    assert not has_hole(_packet(unit), codec, 4)
+
+
+def test_start_codes_where_lengths_were_promised():
+    """FFmpeg decodes such packets."""
+    assert not has_hole(b"\0\0\0\1\x67abc\0\0\0\1\x65abc", "h264", 4)
+
+
+@pytest.mark.parametrize("header", [b"\x02\1", b"\0\0"])
+def test_pictures_of_hevc(header):
+    """Their types have other numbers; a header that was lost is no excuse."""
+    assert has_hole(_packet(header + b"a\0\0\0b"), "hevc", 4)
 
 
 @pytest.mark.parametrize("packet", [_packet(b"\x65abc")[:-1], _packet(b"\x65abc") + bytes(8)])
 def test_units_that_do_not_fill_the_packet(packet):
     """A cut, or zeros where the next length should be."""
-    assert has_hole(packet, 4)
+    assert has_hole(packet, "h264", 4)
 
 
 @pytest.mark.parametrize(

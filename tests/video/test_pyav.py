@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import av
 import numpy as np
 import pytest
 import torch
 
-from tests.video.awkward_files import encode, patch, pictures
+from tests.video.awkward_files import decode, encode, patch, pictures, with_display_matrix
 from tests.video.long_videos import limit_kept_pixels
 from tests.video.tagged_files import encode_tagged
 from wbgpu.errors import ConfigurationError, VideoError
@@ -79,3 +80,43 @@ def test_a_long_video_is_decoded_once(tmp_path, monkeypatch):
     with PyavDecoder().open(path) as reader:
         assert len(reader.read(0, 10)) == 10
     assert len(probed) == 1
+
+
+def test_a_long_video_cut_out_of_another(tmp_path, monkeypatch):
+    """Its first pictures refer to what was cut off and are not shown: more packets than frames."""
+    options = {"x264-params": "open-gop=1:bframes=3:keyint=10:scenecut=0"}
+    whole = encode(tmp_path / "whole.mkv", pictures(40, 48, 64), options=options)
+    cut_out = tmp_path / "cut.mkv"
+    with av.open(str(whole)) as old, av.open(str(cut_out), "w") as new:
+        stream = new.add_stream_from_template(old.streams.video[0])
+        num_keyframes = 0
+        for packet in old.demux(video=0):
+            num_keyframes += packet.is_keyframe
+            if packet.size and num_keyframes > 1:
+                packet.stream = stream
+                new.mux(packet)
+    expected = decode(cut_out)
+    limit_kept_pixels(monkeypatch, 0)
+    with PyavDecoder().open(cut_out) as reader:
+        assert reader.info.num_frames == len(expected)
+        np.testing.assert_array_equal(_nhwc(reader.read(0, len(expected))), expected)
+
+
+@pytest.mark.parametrize("degrees", [0, 90])
+def test_a_size_that_turns_in_a_long_video(tmp_path, monkeypatch, degrees):
+    """One bad file must fail alone, not as a fault of the program that ends the run."""
+    path = encode(tmp_path / "a.mp4", pictures(10, 48, 64))
+    if degrees:
+        path = with_display_matrix(path, tmp_path / "b.mp4", 0, 1, -1, 0)
+    limit_kept_pixels(monkeypatch, 0)
+    with PyavDecoder().open(path) as reader:
+        assert len(reader.read(0, 4)) == 4
+        turned = av.VideoFrame(48, 64, "yuv420p")
+        monkeypatch.setattr(reader, "_stream", iter([turned]))
+        with pytest.raises(VideoError, match="its size changes to 48x64"):
+            reader.read(4, 5)
+        monkeypatch.setattr(reader, "_stream", (frame for frame in ()))
+
+
+def _nhwc(frames):
+    return frames.permute(0, 2, 3, 1).numpy()

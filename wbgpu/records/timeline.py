@@ -16,6 +16,7 @@ Stage = Literal[
     "wait for frames",
     "pack",
     "copy to device",
+    "load kernels",
     "statistics",
     "score",
     "summarize",

@@ -11,12 +11,22 @@ bits with vector registers of any width. Nothing uses Numba's threads, which do 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
+
+if hasattr(os, "register_at_fork"):
+    # A child of a process in which another thread compiles would wait for that thread for ever.
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -46,19 +56,23 @@ def compiled_entry(function: Function) -> Function:
     changes, so what the function calls, and the constants it reads, belong in the same file.
     """
     try:
-        dispatcher = njit(cache=True, **_OPTIONS)(function)
+        cached = njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # no folder can be written
         return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+
+    @functools.cache
+    def uncached() -> Any:
+        return njit(**_OPTIONS)(function)
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
         try:
-            return dispatcher(*arguments)
-        except OSError:
-            # The disk or the quota is full. Numba has compiled the function before it saves it.
-            return dispatcher(*arguments)
+            return cached(*arguments)
+        except Exception:
+            # A cache that is damaged, somebody else's, or on a full disk raises what it likes.
+            return uncached()(*arguments)
 
-    call.dispatcher = dispatcher  # type: ignore[attr-defined]
+    call.dispatcher = cached  # type: ignore[attr-defined]
     return cast(Function, call)
 
 

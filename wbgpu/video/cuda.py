@@ -176,7 +176,7 @@ def _profile(path: str) -> str | None:
 
 
 def _cuda_device(device: str) -> torch.device:
-    advice = "Set device=cuda, or decoder=pyav to decode on the CPU."
+    advice = "Use decoder=pyav to decode on the CPU."
     if not torch.cuda.is_available():
         raise ConfigurationError(f"decoding on the GPU: PyTorch finds no CUDA device. {advice}")
     try:

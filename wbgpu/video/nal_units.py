@@ -26,17 +26,31 @@ def nal_length_bytes(codec: str, extradata: bytes | None) -> int | None:
     return (extradata[position] & 3) + 1
 
 
-def has_hole(packet: bytes, length_bytes: int) -> bool:
-    """Whether a packet of NAL units has bytes that no encoder writes, or ends inside a unit."""
+def has_hole(packet: bytes, codec: str, length_bytes: int) -> bool:
+    """Whether a packet of NAL units has bytes that no encoder writes, or ends inside a unit.
+
+    Only the units of pictures are looked at: FFmpeg passes over others, and some programs write
+    them wrong.
+    """
+    if packet.startswith(b"\0\0\0\1"):
+        return False  # start codes, where the file promised lengths; FFmpeg takes them
     try:
         # Zeros at the end of a unit are filling that some programs put there.
         return any(
             forbidden in unit.rstrip(b"\0")
             for unit in _units(packet, length_bytes)
+            if _is_of_a_picture(unit, codec)
             for forbidden in _FORBIDDEN
         )
     except ValueError:
         return True
+
+
+def _is_of_a_picture(unit: bytes, codec: str) -> bool:
+    # Types 1 to 5 (H.264, table 7-1) and under 32 (H.265, table 7-1). A header of zeros is lost.
+    if codec == "hevc":
+        return (unit[0] >> 1) & 63 < 32
+    return 1 <= unit[0] & 31 <= 5 or unit[0] == 0
 
 
 def _units(packet: bytes, length_bytes: int) -> Iterator[bytes]:

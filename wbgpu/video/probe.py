@@ -87,7 +87,7 @@ def probe(
         scan.run(container, verify=bool(verify) and not can_wait)
         scan.raise_if_damaged()
         scan.raise_if_end_is_missing(container)
-    if can_wait and not scan.has_one_time_a_frame():
+    if can_wait and not scan.has_a_frame_a_packet():
         return probe(path, num_threads=num_threads, on_frame=on_frame)
     return scan.describe()
 
@@ -117,16 +117,18 @@ class _Scan:
     num_frames: int = 0
     num_damaged: int = 0
     first_damage_ticks: int | None = None
+    first_ticks: int | None = None
     presentation_ticks: list[int] = field(default_factory=list)
     last_duration_ticks: int = 0
 
     def run(self, container: InputContainer, verify: bool) -> None:
         context = self.stream.codec_context
-        length_bytes = nal_length_bytes(context.codec.canonical_name, context.extradata)
+        codec = context.codec.canonical_name
+        length_bytes = nal_length_bytes(codec, context.extradata)
         for packet in self._packets(container):
             is_flush = packet.size == 0 and packet.dts is None
             self.num_packets += not is_flush
-            if packet.is_corrupt or (length_bytes and has_hole(bytes(packet), length_bytes)):
+            if packet.is_corrupt or (length_bytes and has_hole(bytes(packet), codec, length_bytes)):
                 self._add_damage(packet.pts)
                 continue
             if verify:
@@ -166,6 +168,8 @@ class _Scan:
         return frames
 
     def _add_frame(self, ticks: int | None, duration_ticks: int) -> None:
+        if self.num_frames == 0:
+            self.first_ticks = ticks
         self.num_frames += 1
         if ticks is not None:
             self.presentation_ticks.append(ticks)
@@ -191,10 +195,13 @@ class _Scan:
             raise VideoError(self.path, f"unreadable: no frame of it can be decoded. {ADVICE}")
         self.presentation_ticks.sort()
 
-    def has_one_time_a_frame(self) -> bool:
-        """Not so where a packet holds one field of an interlaced frame."""
+    def has_a_frame_a_packet(self) -> bool:
+        """Not so with fields of interlaced frames, or pictures that depend on what was cut off."""
         is_interlaced = self.first_frame is not None and self.first_frame.interlaced_frame
-        return len(set(self.presentation_ticks)) == self.num_frames and not is_interlaced
+        has_one_time_each = len(set(self.presentation_ticks)) == self.num_frames
+        # Pictures shown before the first one that is stored refer to others before the beginning.
+        is_open = self.presentation_ticks[:1] != [self.first_ticks]
+        return has_one_time_each and not is_interlaced and not is_open
 
     def has_times(self) -> bool:
         return len(self.presentation_ticks) == self.num_frames

@@ -184,7 +184,9 @@ class PyavReader:
         if frame.is_corrupt:
             raise self._undecodable("damaged; a decoder would invent the missing pixels")
         size = self._info.height, self._info.width
-        if (frame.height, frame.width) not in (size, size[::-1]):
+        if self._info.rotation_degrees in (90, 270):
+            size = size[::-1]
+        if (frame.height, frame.width) != size:
             raise self._undecodable(
                 f"its size changes to {frame.width}x{frame.height}; all frames must have one size"
             )
