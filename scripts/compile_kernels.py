@@ -1,4 +1,4 @@
-"""Compile the statistics kernel for GPUs that are not here, and report what it needs of them.
+"""Compile the Triton kernels for GPUs that are not here, and report what they need of them.
 
 Registers, stack and shared memory are the assembler's own figures; instructions are counted in the
 machine code. Any access to local memory is a spill: it costs hundreds of cycles.
@@ -22,6 +22,8 @@ from triton.compiler import ASTSource
 
 from wbgpu.statistics.triton import KernelLaunch
 from wbgpu.statistics.triton_kernel import frame_sums
+from wbgpu.statistics.triton_log_loss import launch_constants
+from wbgpu.statistics.triton_log_loss_kernel import row_log_losses
 
 ARCHITECTURES = (80, 90, 100)
 _NOTHING = {"DELTA": False, "CONTEXT": False, "LUMA": False, "WINDOWS": False, "ALIGNED": True}
@@ -39,6 +41,15 @@ SPECIALISATIONS: dict[str, tuple[dict[str, bool], tuple[int, int]]] = {
 }
 """Groups to compile for, and a size of frames that decides the rest."""
 
+LOG_LOSS_SPECIALISATIONS: dict[str, tuple[str, int]] = {
+    "log loss, bfloat16": ("bf16", 262_144),
+    "log loss, float16": ("fp16", 262_144),
+    "log loss, float32": ("fp32", 262_144),
+    "log loss, bfloat16, 512 classes": ("bf16", 512),
+    "log loss, bfloat16, odd classes": ("bf16", 50_257),
+}
+"""Types of logits, and numbers of classes that decide the rest."""
+
 
 def report(architecture: int, name: str) -> dict[str, Any]:
     """Compile one specialisation for ``sm_<architecture>``."""
@@ -47,10 +58,54 @@ def report(architecture: int, name: str) -> dict[str, Any]:
     constants = {**flags, **launch.constants}
     signature = {name: _argument_type(name, constants) for name in frame_sums.arg_names}
     constexprs = {(frame_sums.arg_names.index(key),): value for key, value in constants.items()}
+    figures, code = _figures(
+        ASTSource(frame_sums, signature, constexprs), architecture, launch.num_warps
+    )
+    return {
+        "architecture": f"sm_{architecture}",
+        "specialisation": name,
+        **figures,
+        **_loop_cost(code, flags["WINDOWS"], constants["COLUMNS"]),
+    }
+
+
+def log_loss_report(architecture: int, name: str) -> dict[str, Any]:
+    """Compile one specialisation of the log-loss kernel for ``sm_<architecture>``."""
+    logits, num_classes = LOG_LOSS_SPECIALISATIONS[name]
+    block, num_warps = launch_constants(num_classes)
+    names = row_log_losses.arg_names
+    signature = {
+        "logits": f"*{logits}",
+        "targets": "*i64",
+        "loss_nats": "*fp64",
+        "log_sum_exp": "*fp64",
+        "top_class": "*i64",
+        "row_stride": "i64",
+        "num_classes": "i32",
+        "BLOCK": "constexpr",
+    }
+    # What the launcher finds of addresses and sizes.
+    known = ("logits", "row_stride", "num_classes") if num_classes % 16 == 0 else ("logits",)
+    attributes = {(names.index(key),): [["tt.divisibility", 16]] for key in known}
+    figures, code = _figures(
+        ASTSource(row_log_losses, signature, {(names.index("BLOCK"),): block}, attributes),
+        architecture,
+        num_warps,
+    )
+    return {
+        "architecture": f"sm_{architecture}",
+        "specialisation": name,
+        **figures,
+        "instructions_per_class": longest_loop(code) / (block / (32 * num_warps)),
+    }
+
+
+def _figures(source: ASTSource, architecture: int, num_warps: int) -> tuple[dict[str, Any], str]:
+    """What the compiled kernel needs, and its disassembly."""
     compiled = triton.compile(
-        ASTSource(frame_sums, signature, constexprs),
+        source,
         target=GPUTarget("cuda", architecture, 32),
-        options={"num_warps": launch.num_warps, "enable_fp_fusion": False},
+        options={"num_warps": num_warps, "enable_fp_fusion": False},
     )
     with tempfile.TemporaryDirectory() as folder:
         cubin = Path(folder) / "kernel.cubin"
@@ -59,18 +114,16 @@ def report(architecture: int, name: str) -> dict[str, Any]:
         code = _run(triton.knobs.nvidia.nvdisasm.path, "-c", str(cubin))
     resources = dict(re.findall(r"(REG|STACK|SHARED|LOCAL):(\d+)", usage))
     instructions = machine_instructions(code)
-    return {
-        "architecture": f"sm_{architecture}",
-        "specialisation": name,
-        "num_threads": 32 * launch.num_warps,
+    figures = {
+        "num_threads": 32 * num_warps,
         "num_registers": int(resources["REG"]),
         "stack_bytes": int(resources["STACK"]),
         "local_bytes": int(resources["LOCAL"]),
         "shared_bytes": int(resources["SHARED"]) + compiled.metadata.shared,
         "num_local_accesses": sum(line.startswith(("LDL", "STL")) for line in instructions),
         "num_instructions": len(instructions),
-        **_loop_cost(code, flags["WINDOWS"], constants["COLUMNS"]),
     }
+    return figures, code
 
 
 def _argument_type(argument: str, constants: dict[str, Any]) -> str:
@@ -115,26 +168,35 @@ def _loop_cost(code: str, has_windows: bool, columns: int) -> dict[str, float]:
     return {"instructions_per_window": longest_loop(code) / (7 * columns)}
 
 
+def _print(row: dict[str, Any]) -> None:
+    per_window, per_class = (row.get(f"instructions_per_{x}") for x in ("window", "class"))
+    print(
+        f"{row['architecture']:<7} {row['specialisation']:<32} {row['num_registers']:4} registers  "
+        f"{row['stack_bytes']:3} B stack  {row['num_local_accesses']:3} spills  "
+        f"{row['shared_bytes']:5} B shared  {row['num_instructions']:5} instructions"
+        + (f"  {per_window:5.1f} a window" if per_window else "")
+        + (f"  {per_class:5.1f} a class" if per_class else ""),
+        flush=True,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--output", type=Path, help="write the report here as JSON")
     arguments = parser.parse_args()
     rows = []
     for architecture in ARCHITECTURES:
-        for name in SPECIALISATIONS:
-            row = report(architecture, name)
-            rows.append(row)
-            per_window = row.get("instructions_per_window")
-            print(
-                f"{row['architecture']:<7} {name:<29} {row['num_registers']:4} registers  "
-                f"{row['stack_bytes']:3} B stack  {row['num_local_accesses']:3} spills  "
-                f"{row['shared_bytes']:5} B shared  {row['num_instructions']:5} instructions"
-                + (f"  {per_window:5.1f} a window" if per_window else ""),
-                flush=True,
-            )
+        for make, names in (
+            (report, SPECIALISATIONS),
+            (log_loss_report, LOG_LOSS_SPECIALISATIONS),
+        ):
+            for name in names:
+                row = make(architecture, name)
+                rows.append(row)
+                _print(row)
     if arguments.output:
         document = {
-            "report": "the statistics kernel compiled ahead of time, without a GPU",
+            "report": "the Triton kernels compiled ahead of time, without a GPU",
             "triton": triton.__version__,
             "kernels": rows,
         }

@@ -18,19 +18,32 @@ if TYPE_CHECKING:
     from wbgpu.errors import WbgpuError
     from wbgpu.gating.thresholds import Thresholds
     from wbgpu.records.comparison import Comparison, Verdict
+    from wbgpu.records.regret import RegretResult
     from wbgpu.records.suite import EpisodeResult, SuiteResult
-    from wbgpu.sdk import compare, evaluate, gate, load_result, save_result, write_report
+    from wbgpu.sdk import (
+        compare,
+        compare_regret,
+        evaluate,
+        gate,
+        gate_regret,
+        load_result,
+        save_result,
+        write_report,
+    )
 
 _HOMES = {
     "Comparison": "wbgpu.records.comparison",
     "EpisodeResult": "wbgpu.records.suite",
+    "RegretResult": "wbgpu.records.regret",
     "SuiteResult": "wbgpu.records.suite",
     "Thresholds": "wbgpu.gating.thresholds",
     "Verdict": "wbgpu.records.comparison",
     "WbgpuError": "wbgpu.errors",
     "compare": "wbgpu.sdk",
+    "compare_regret": "wbgpu.sdk",
     "evaluate": "wbgpu.sdk",
     "gate": "wbgpu.sdk",
+    "gate_regret": "wbgpu.sdk",
     "load_result": "wbgpu.sdk",
     "save_result": "wbgpu.sdk",
     "write_report": "wbgpu.sdk",
@@ -39,14 +52,17 @@ _HOMES = {
 __all__ = [
     "Comparison",
     "EpisodeResult",
+    "RegretResult",
     "SuiteResult",
     "Thresholds",
     "Verdict",
     "WbgpuError",
     "__version__",
     "compare",
+    "compare_regret",
     "evaluate",
     "gate",
+    "gate_regret",
     "load_result",
     "save_result",
     "write_report",

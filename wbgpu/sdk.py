@@ -16,21 +16,32 @@ from typing import TYPE_CHECKING, Any
 from wbgpu.aggregate.bootstrap import change_interval
 from wbgpu.aggregate.comparison import compare as _compare
 from wbgpu.aggregate.consistency import check_result
-from wbgpu.errors import ConfigurationError, ResultFileError
+from wbgpu.aggregate.regret_comparison import compare_regret as _compare_regret
+from wbgpu.aggregate.regret_consistency import check_regret
+from wbgpu.errors import ConfigurationError, IncompatibleResultsError, ResultFileError
 from wbgpu.gating.policy import decide as _decide
+from wbgpu.gating.regret_policy import RegretThresholds, decide_regret
 from wbgpu.gating.thresholds import Thresholds
+from wbgpu.records.regret import INTERVAL_LEVEL, RegretResult
+from wbgpu.records.regret_file import is_regret, parse_regret, regret_payload
 from wbgpu.records.strict_json import read_json, write_json, write_text
 from wbgpu.records.suite import SuiteResult
 from wbgpu.records.timeline import Timeline
 from wbgpu.records.worldbench import batch_payload, evaluation_payload, parse_result
 from wbgpu.report.markdown import result_report
+from wbgpu.report.regret_markdown import regret_report
 from wbgpu.report.throughput import throughput_summary
 
 if TYPE_CHECKING:
     from wbgpu.records.comparison import Comparison, Verdict
+    from wbgpu.records.regret_comparison import RegretComparison, RegretVerdict
     from wbgpu.records.video import AlignmentPolicy
 
-_RESULT_FILES = ("batch.json", "result.json")
+AnyResult = SuiteResult | RegretResult
+"""What :func:`load_result` reads."""
+
+RESULT_FILES = ("batch.json", "result.json")
+"""Names of results in a run's folder."""
 
 
 def evaluate(
@@ -99,8 +110,11 @@ def evaluate(
     return result
 
 
-def load_result(path: str | Path) -> SuiteResult:
+def load_result(path: str | Path) -> AnyResult:
     """Read a result of wbgpu or worldbench: a file, or a run's folder.
+
+    Returns:
+        A :class:`RegretResult` of what ``wbgpu regret`` wrote, else a :class:`SuiteResult`.
 
     Raises:
         ResultFileError: not strict JSON, not a known result, or the file contradicts itself;
@@ -108,30 +122,50 @@ def load_result(path: str | Path) -> SuiteResult:
     """
     file = Path(path)
     if file.is_dir():
-        names = [name for name in _RESULT_FILES if (file / name).is_file()]
+        names = [name for name in RESULT_FILES if (file / name).is_file()]
         if not names:
-            raise ResultFileError(file, "$", f"no {' or '.join(_RESULT_FILES)} in this folder")
+            raise ResultFileError(file, "$", f"no {' or '.join(RESULT_FILES)} in this folder")
         file = file / names[0]
-    result = parse_result(read_json(file), file)
+    document = read_json(file)
+    if is_regret(document):
+        regret = parse_regret(document, file)
+        check_regret(regret, file)
+        return regret
+    result = parse_result(document, file)
     check_result(result, file)
     return result
 
 
-def save_result(result: SuiteResult, path: str | Path) -> Path:
-    """Write a result as JSON that wbgpu and worldbench read; whole or not at all."""
+def save_result(result: AnyResult, path: str | Path) -> Path:
+    """Write a result as JSON that wbgpu reads, and worldbench too unless it is of regret.
+
+    The file appears whole or not at all.
+    """
+    if isinstance(result, RegretResult):
+        return write_json(path, regret_payload(result))
     if result.result_type == "evaluation":
         return write_json(path, evaluation_payload(result))
     return write_json(path, batch_payload(result))
 
 
 def write_report(
-    result: SuiteResult | str | Path,
+    result: AnyResult | str | Path,
     path: str | Path,
-    baseline: SuiteResult | str | Path | None = None,
+    baseline: AnyResult | str | Path | None = None,
 ) -> Path:
-    """Write a Markdown report of a result, with its changes against a baseline if given."""
-    against = None if baseline is None else _result(baseline)
-    return write_text(path, result_report(_result(result), against))
+    """Write a Markdown report of a result, with its changes against a baseline if given.
+
+    Raises:
+        IncompatibleResultsError: one is of regret and the other of videos, or regret was measured
+            on other episodes.
+        ResultFileError: as :func:`load_result`.
+    """
+    after = _result(result)
+    before = None if baseline is None else _result(baseline)
+    if isinstance(after, RegretResult) or isinstance(before, RegretResult):
+        change = None if before is None else compare_regret(before, after)
+        return write_text(path, regret_report(_regret(after), change))
+    return write_text(path, result_report(after, before))
 
 
 def compare(
@@ -144,10 +178,10 @@ def compare(
 
     Raises:
         IncompatibleResultsError: other episodes, other ground truth, two definitions of one
-            metric, or (``strict``) another number of context frames.
+            metric, (``strict``) another number of context frames, or a result of regret.
         ResultFileError: as :func:`load_result`.
     """
-    return _compare(_result(baseline), _result(candidate), strict=strict)
+    return _compare(_suite(baseline), _suite(candidate), strict=strict)
 
 
 def gate(
@@ -163,13 +197,45 @@ def gate(
         ConfigurationError: a threshold is unknown, not finite or out of range.
         IncompatibleResultsError, ResultFileError: as :func:`compare`.
     """
-    unknown = sorted(set(thresholds) - {field.name for field in fields(Thresholds)})
-    if unknown:
-        known = [field.name for field in fields(Thresholds)]
-        near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0.0)[0]
-        raise ConfigurationError(f"gate: unknown threshold {unknown[0]!r}; nearest: {near!r}")
-    limits = Thresholds(**thresholds)
+    limits = Thresholds(**_known(thresholds, Thresholds))
     return decide(compare(baseline, candidate, strict=limits.strict_config_match), limits)
+
+
+def compare_regret(
+    baseline: AnyResult | str | Path,
+    candidate: AnyResult | str | Path,
+    *,
+    level: float = INTERVAL_LEVEL,
+) -> RegretComparison:
+    """Compare two regret results, paired by seed; change is candidate - baseline, nats per step.
+
+    Args:
+        baseline, candidate: results of ``wbgpu regret``, their files or their run folders.
+        level: confidence of the interval of the paired change.
+
+    Raises:
+        IncompatibleResultsError: another world, other seeds, another number of steps, or a result
+            that is not of regret.
+        ResultFileError: as :func:`load_result`.
+    """
+    return _compare_regret(_regret(baseline), _regret(candidate), level=level)
+
+
+def gate_regret(
+    baseline: AnyResult | str | Path, candidate: AnyResult | str | Path, **thresholds: Any
+) -> RegretVerdict:
+    """Decide PASS or FAIL on regret.
+
+    Args:
+        baseline, candidate: results of ``wbgpu regret``, their files or their run folders.
+        **thresholds: fields of :class:`wbgpu.gating.regret_policy.RegretThresholds`.
+
+    Raises:
+        ConfigurationError: a threshold is unknown, not finite or out of range.
+        IncompatibleResultsError, ResultFileError: as :func:`compare_regret`.
+    """
+    limits = RegretThresholds(**_known(thresholds, RegretThresholds))
+    return decide_regret(compare_regret(baseline, candidate, level=limits.confidence_level), limits)
 
 
 def decide(comparison: Comparison, thresholds: Thresholds) -> Verdict:
@@ -185,16 +251,54 @@ def decide(comparison: Comparison, thresholds: Thresholds) -> Verdict:
     return _decide(comparison, thresholds, interval)
 
 
-def _result(value: SuiteResult | str | Path) -> SuiteResult:
-    return value if isinstance(value, SuiteResult) else load_result(value)
+def _known(thresholds: dict[str, Any], kind: type) -> dict[str, Any]:
+    """The thresholds, which must be fields of ``kind``."""
+    known = [field.name for field in fields(kind)]
+    if unknown := sorted(set(thresholds) - set(known)):
+        near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0.0)[0]
+        raise ConfigurationError(f"gate: unknown threshold {unknown[0]!r}; nearest: {near!r}")
+    return thresholds
+
+
+def _result(value: AnyResult | str | Path) -> AnyResult:
+    return load_result(value) if isinstance(value, (str, Path)) else value
+
+
+def _suite(value: AnyResult | str | Path) -> SuiteResult:
+    result = _result(value)
+    if isinstance(result, RegretResult):
+        raise IncompatibleResultsError(
+            f"{_what(value, result)} is a result of regret, not of videos; compare it with another "
+            "one of regret (compare_regret and gate_regret in Python)"
+        )
+    return result
+
+
+def _regret(value: AnyResult | str | Path) -> RegretResult:
+    result = _result(value)
+    if isinstance(result, SuiteResult):
+        raise IncompatibleResultsError(
+            f"{_what(value, result)} is a result of videos, not of regret; the two kinds cannot be "
+            "compared with each other"
+        )
+    return result
+
+
+def _what(value: AnyResult | str | Path, result: AnyResult) -> str:
+    if isinstance(value, (str, Path)):
+        return str(value)
+    return result.contestant if isinstance(result, RegretResult) else result.checkpoint_name
 
 
 __all__ = [
+    "RegretThresholds",
     "Thresholds",
     "compare",
+    "compare_regret",
     "decide",
     "evaluate",
     "gate",
+    "gate_regret",
     "load_result",
     "save_result",
     "write_report",

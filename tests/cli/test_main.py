@@ -46,7 +46,16 @@ def test_gate_imports_neither_torch_nor_hydra(shared: Path, tmp_path: Path) -> N
 def test_every_command_has_help_that_names_its_flags(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     overview = capsys.readouterr().out
-    for name in ("eval", "eval-batch", "eval-video", "eval-videos", "gate", "report", "demo"):
+    for name in (
+        "eval",
+        "eval-batch",
+        "eval-video",
+        "eval-videos",
+        "regret",
+        "gate",
+        "report",
+        "demo",
+    ):
         assert f"\n  {name} " in overview
     for name in ("eval-batch", "eval-video", "eval-videos", "gate"):
         assert run([name, "--help"]) == 0

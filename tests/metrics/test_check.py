@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from wbgpu.metrics import HorizonMetric, HorizonValues, Mse, check_metric
+from wbgpu.metrics.exact_state import ExactStateMetric
 
 
 class _Good(Mse):
@@ -110,7 +111,7 @@ class _HalfPrecision(Mse):
     """Follows the model's dtype, as torchmetrics does."""
 
     def _apply(self, fn, exclude_state=""):
-        return super(HorizonMetric, self)._apply(fn, exclude_state)
+        return super(ExactStateMetric, self)._apply(fn, exclude_state)
 
 
 class _HalfPrecisionAfterReset(Mse):

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wbgpu.report.numbers import change, quantity, score, setting, signed_quantity
+from wbgpu.report.numbers import (
+    ABSENT,
+    change,
+    quantity,
+    score,
+    setting,
+    signed_quantity,
+    with_bits,
+)
 
 
 @given(st.floats(-1e6, 1e6))
@@ -51,3 +59,16 @@ def test_quantities(value: float | None, unit: str, text: str) -> None:
 def test_settings_read_as_they_were_given() -> None:
     """0.4501 rounded to 0.45 would make a correct FAIL look wrong."""
     assert [setting(v) for v in (0.0, 0.4501, 3, True)] == ["0", "0.4501", "3", "True"]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (2.0794415, "nats per token", "2.079 (3 bits)"),
+        (2.0794415, "dB", "2.079"),
+        (None, "nats per token", ABSENT),
+    ],
+)
+def test_bits_stand_beside_nats(value: float | None, unit: str, text: str) -> None:
+    """Language models are compared in bits, and files hold nats alone."""
+    assert with_bits(value, unit) == text

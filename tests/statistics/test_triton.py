@@ -10,7 +10,12 @@ import pytest
 
 pytest.importorskip("triton")
 
-from scripts.compile_kernels import SPECIALISATIONS, report
+from scripts.compile_kernels import (
+    LOG_LOSS_SPECIALISATIONS,
+    SPECIALISATIONS,
+    log_loss_report,
+    report,
+)
 from tests.conftest import REPOSITORY
 from wbgpu.statistics.triton import KernelLaunch
 from wbgpu.statistics.triton_pixels import MAX_PIXELS
@@ -24,10 +29,11 @@ from wbgpu.statistics.triton_windows import MAX_TILE_ROWS
         pytest.param("cuda", "0", id="cuda", marks=pytest.mark.cuda),
     ],
 )
-def test_cases(device, interpret):
-    """All of `triton_cases`, in a process that imports Triton for the device."""
+@pytest.mark.parametrize("cases", ["triton_cases", "triton_log_loss_cases"])
+def test_cases(device, interpret, cases):
+    """All of a file of cases, in a process that imports Triton for the device."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/statistics/triton_cases.py"],
+        [sys.executable, "-m", "pytest", "-q", f"tests/statistics/{cases}.py"],
         cwd=REPOSITORY,
         env={**os.environ, "TRITON_INTERPRET": interpret, "WBGPU_TRITON_DEVICE": device},
         capture_output=True,
@@ -51,6 +57,18 @@ def test_compiled_code_keeps_everything_in_registers(architecture, name):
     assert row["num_registers"] <= (64 if name == "squared error, deltas" else 200)
     assert row["shared_bytes"] <= 2048
     assert row.get("instructions_per_window", 0) <= 90
+
+
+@pytest.mark.parametrize("architecture", [80, 90, 100])
+@pytest.mark.parametrize("name", list(LOG_LOSS_SPECIALISATIONS))
+def test_the_compiled_log_loss_keeps_everything_in_registers(architecture, name):
+    """It is bound by memory only while it spills nothing and a class costs few instructions."""
+    row = log_loss_report(architecture, name)
+    assert row["num_local_accesses"] == 0
+    assert row["stack_bytes"] == row["local_bytes"] == 0
+    assert row["num_registers"] <= 64
+    assert row["shared_bytes"] <= 2048
+    assert row["instructions_per_class"] <= (18 if "odd" in name else 15)
 
 
 def test_every_size_of_frame_is_covered_once():

@@ -12,6 +12,8 @@ from pathlib import Path
 from wbgpu.errors import ConfigurationError, ResultFileError
 from wbgpu.records.strict_json import read_json, write_text
 
+_REPORT_HEADINGS = (b"# Evaluation of ", b"# Regret of ", b"# Gate: ")
+
 
 def new_run_folder(root: Path) -> Path:
     """A path for this run below ``root``, named by local time; nothing is created yet."""
@@ -71,6 +73,23 @@ def check_file(path: Path, flag: str) -> None:
         )
 
 
+def check_report(path: Path, flag: str) -> None:
+    """Refuse a report's file that cannot or should not be written, before the work is done.
+
+    Raises:
+        ConfigurationError: no Markdown file, its folder is not writable, or what is there was not
+            written by ``wbgpu report``.
+    """
+    check_folder(path.absolute().parent, flag)
+    if path.is_dir() or path.suffix == ".json":
+        raise ConfigurationError(f"{flag}: expected a Markdown file, got {path}")
+    if path.is_file() and path.stat().st_size and not _is_report(path):
+        raise ConfigurationError(
+            f"{flag}: {path} exists and is not a report of wbgpu, so it is not overwritten; "
+            "choose another name or remove it"
+        )
+
+
 def default_output(checkpoint_name: str) -> Path:
     """``<checkpoint name>.json``, as worldbench names it, in the current folder.
 
@@ -91,6 +110,11 @@ def _is_result(path: Path) -> bool:
     except ResultFileError:
         return False
     return isinstance(document, dict) and "result_type" in document
+
+
+def _is_report(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.readline().startswith(_REPORT_HEADINGS)
 
 
 def _plain_name(episode_id: str) -> str:

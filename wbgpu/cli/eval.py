@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from wbgpu.cli.artifacts import check_file, save
+from wbgpu.cli.artifacts import save
 from wbgpu.cli.evaluating import (
     exit_code,
     project_values,
@@ -19,7 +16,7 @@ from wbgpu.cli.evaluating import (
     report_throughput,
     run_request,
 )
-from wbgpu.errors import ConfigurationError, WbgpuError
+from wbgpu.cli.hydra_application import checked_output, run_application
 from wbgpu.records.project_file import load_project_file
 from wbgpu.records.strict_json import to_text, write_text
 from wbgpu.records.worldbench import batch_payload, evaluation_payload
@@ -42,56 +39,24 @@ if TYPE_CHECKING:
 def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...]) -> int:
     """Score a checkpoint with Hydra overrides."""
     with quick_imports():
-        import hydra
-        from hydra.core.hydra_config import HydraConfig
-        from hydra.errors import HydraException
-        from omegaconf.errors import OmegaConfBaseException
+        importlib.import_module("wbgpu.evaluation.configuration")
 
-        from wbgpu.evaluation.configuration import explain
+    def job(config: DictConfig, folder: Path) -> int:
+        return _evaluate(config, folder, command_line, as_json)
 
-    codes: list[int] = []
-
-    def job(config: DictConfig) -> None:
-        folder = Path(HydraConfig.get().runtime.output_dir)
-        try:
-            codes.append(_evaluate(config, folder, command_line, as_json))
-        except (WbgpuError, OSError) as error:
-            # The other jobs of a sweep go on.
-            click.echo(f"Error: {error}", err=True)
-            codes.append(2)
-            if not any(folder.iterdir()):
-                folder.rmdir()
-
-    application = hydra.main(
-        config_path="pkg://wbgpu.configs", config_name="eval", version_base="1.3"
-    )
-    try:
-        with _as_hydra_expects(arguments):
-            application(job)()
-    except (HydraException, OmegaConfBaseException) as error:
-        raise explain(error, arguments) from error
-    return max(codes, default=0)
+    return run_application("eval", arguments, job)
 
 
 def _evaluate(config: DictConfig, folder: Path, command_line: str | None, as_json: bool) -> int:
     from hydra.core.hydra_config import HydraConfig
-    from hydra.types import RunMode
 
     from wbgpu.evaluation.configuration import apply_defaults, check_metric_names, request_from
 
-    hydra_config = HydraConfig.get()
-    overrides = list(hydra_config.overrides.task)
+    overrides = list(HydraConfig.get().overrides.task)
     project = load_project_file()
     apply_defaults(config, project_values(project), overrides)
     check_metric_names(config, overrides)
-    output = None if config.output is None else Path(config.output)
-    if output is not None:
-        if hydra_config.mode == RunMode.MULTIRUN and not _differs_by_job(overrides, "output"):
-            raise ConfigurationError(
-                f"output: every job of the sweep would write {output}; leave it out, each job's "
-                f"result is in its folder, such as {folder}"
-            )
-        check_file(output, "output")
+    output = checked_output(config, folder)
     request = request_from(config, project.path, command_line=command_line)
     result, timeline = run_request(request, show_progress=not as_json)
     with timeline.span("write"):
@@ -115,25 +80,3 @@ def _evaluate(config: DictConfig, folder: Path, command_line: str | None, as_jso
     click.echo(f"Saved report: {saved['report.md']}")
     report_throughput(timeline, folder, as_json=False)
     return exit_code(result)
-
-
-def _differs_by_job(overrides: Sequence[str], key: str) -> bool:
-    """Whether the sweep gives ``key`` another value in each job."""
-    given = next((o for o in overrides if o.startswith(f"{key}=")), "")
-    return any(o.startswith(f"{key}=") and o != given for o in sys.argv) or "${" in given
-
-
-@contextmanager
-def _as_hydra_expects(arguments: tuple[str, ...]) -> Iterator[None]:
-    """Hydra reads sys.argv, and unless told otherwise abridges errors and exits with 1."""
-    theirs, full_error = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
-    sys.argv = ["wbgpu eval", *arguments]
-    os.environ["HYDRA_FULL_ERROR"] = "1"
-    try:
-        yield
-    finally:
-        sys.argv = theirs
-        if full_error is None:
-            del os.environ["HYDRA_FULL_ERROR"]
-        else:
-            os.environ["HYDRA_FULL_ERROR"] = full_error

@@ -23,6 +23,7 @@ _COMMANDS = {
     "eval-batch": "wbgpu.cli.eval_batch",
     "eval-video": "wbgpu.cli.eval_video",
     "eval-videos": "wbgpu.cli.eval_videos",
+    "regret": "wbgpu.cli.regret",
     "gate": "wbgpu.cli.gate",
     "report": "wbgpu.cli.report",
     "demo": "wbgpu.cli.demo",

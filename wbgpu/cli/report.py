@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from wbgpu import sdk
-from wbgpu.cli.artifacts import check_folder
-from wbgpu.errors import ConfigurationError
+from wbgpu.cli.artifacts import check_report
 
 
 @click.command("report", short_help="A readable Markdown report of a result file.")
@@ -21,19 +20,22 @@ from wbgpu.errors import ConfigurationError
     "--output",
     "-o",
     type=click.Path(path_type=Path),
-    help="Markdown file. [default: report.md beside the result]",
+    help="Markdown file. [default: beside the result: report.md in a run's folder, else its name]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report's path as JSON.")
 def command(result_json: Path, against: Path | None, output: Path | None, as_json: bool) -> None:
-    """Write a Markdown report of a batch or single-video result.
+    """Write a Markdown report of a result of videos or of regret.
 
     Example: wbgpu report candidate.json --against baseline.json -o report.md
     """
-    folder = result_json if result_json.is_dir() else result_json.parent
-    path = output or folder / "report.md"
-    check_folder(path.absolute().parent, "--output")
-    if path.is_dir() or path.suffix == ".json":
-        raise ConfigurationError(f"--output: expected a Markdown file, got {path}")
+    if result_json.is_dir():
+        default = result_json / "report.md"
+    elif result_json.name in sdk.RESULT_FILES:
+        default = result_json.with_name("report.md")
+    else:
+        default = result_json.with_suffix(".md")
+    path = output or default
+    check_report(path, "--output")
     sdk.write_report(result_json, path, against)
     if as_json:
         click.echo(json.dumps({"report": str(path)}))

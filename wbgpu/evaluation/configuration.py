@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import copy
-import difflib
-import functools
 import re
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydra import compose as hydra_compose
-from hydra import initialize_config_module
-from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from hydra.errors import HydraException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from wbgpu.errors import ConfigurationError
-from wbgpu.evaluation.request import EvaluationRequest
+from wbgpu.evaluation.composition import composed, explain, is_named, set_value
+from wbgpu.evaluation.request import EvaluationRequest, resolve_device
 from wbgpu.records.profile import MetricSetting, Profile
 
-CONFIG_MODULE = "wbgpu.configs"
-_MAX_LISTED = 20
-_hydra_lock = threading.RLock()
+CONFIG_NAME = "eval"
 
 
 def compose(
@@ -47,18 +39,18 @@ def compose(
             key both in ``overrides`` and in ``values``.
     """
     try:
-        config = copy.deepcopy(_composed(tuple(overrides)))
+        config = copy.deepcopy(composed(CONFIG_NAME, tuple(overrides)))
     except (HydraException, OmegaConfBaseException) as error:
-        raise explain(error, overrides) from error
+        raise explain(error, overrides, CONFIG_NAME) from error
     check_metric_names(config, overrides)
     apply_defaults(config, defaults or {}, overrides)
     for key, value in (values or {}).items():
-        if _names(overrides, key):
+        if is_named(overrides, key):
             raise ConfigurationError(
                 f"{key} is given twice: as an override and as {value!r} by a flag or argument; "
                 "keep one"
             )
-        _set(config, key, value)
+        set_value(config, key, value)
     return config
 
 
@@ -67,8 +59,8 @@ def apply_defaults(
 ) -> None:
     """Set each dotted key unless an override names it or something above it."""
     for key, value in defaults.items():
-        if not _names(overrides, key):
-            _set(config, key, value)
+        if not is_named(overrides, key):
+            set_value(config, key, value)
 
 
 def check_metric_names(config: DictConfig, overrides: Sequence[str]) -> None:
@@ -133,18 +125,24 @@ def _request_from(
             "trainer: this version evaluates on one device, so only devices=1 is known, got "
             f"{dict(config.trainer)}"
         )
+    resolve_device(str(config.device))  # before a decoder asks for it, in its own words
     try:
         decoder = instantiate(config.decoder)
         metrics = {
             str(name): instantiate(entry) for name, entry in (config.get("metrics") or {}).items()
         }
     except Exception as error:
+        if isinstance(error.__cause__, ConfigurationError):
+            raise ConfigurationError(str(error.__cause__)) from error
         raise ConfigurationError(f"cannot build what the configuration names: {error}") from error
     return EvaluationRequest(
         ground_truth=Path(_of_type(suite, "ground_truth", str, "suite")),
         predictions=Path(_of_type(suite, "predictions", str, "suite")),
         decoder=decoder,
         metrics=metrics,
+        logits=None
+        if suite.get("logits") is None
+        else Path(_of_type(suite, "logits", str, "suite")),
         num_context=_of_type(suite, "num_context", int, "suite"),
         alignment=suite.alignment,
         max_mismatch_ratio=float(
@@ -165,42 +163,6 @@ def _request_from(
     )
 
 
-def explain(error: Exception, overrides: Sequence[str] = ()) -> ConfigurationError:
-    """Turn a composition error of Hydra or OmegaConf into one that names the nearest valid name."""
-    text = str(error).strip()
-    if isinstance(error, OverrideParseException):
-        given = error.override or " ".join(overrides)
-        return ConfigurationError(
-            f"cannot read the override {given!r}: {text.partition(chr(10))[0]}; "
-            "quote values with special characters: key='\\'a b=c\\''"
-        )
-    if match := re.search(r"Could not override '([^']+)'", text):
-        return _unknown(match[1], "configuration key", _keys(_composed(())))
-    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        group, _, option = str(error.missing_cfg_file).rpartition("/")
-        # Hydra lists the options of a group itself, but not where a list was chosen from.
-        return _unknown(option, f"option of {group!r}", _options(group))
-    return ConfigurationError(text)
-
-
-@functools.lru_cache(maxsize=16)
-def _composed(overrides: tuple[str, ...]) -> DictConfig:
-    # A callback or sweep composes the same configuration again and again, at 80 ms each.
-    with _own_hydra():
-        return hydra_compose("eval", overrides=list(overrides))
-
-
-def _names(overrides: Sequence[str], key: str) -> bool:
-    named = [override.partition("=")[0].lstrip("+~") for override in overrides]
-    return any(key == name or key.startswith(f"{name}.") for name in named)
-
-
-def _set(config: DictConfig, key: str, value: Any) -> None:
-    if isinstance(value, str):
-        value = value.replace("${", "\\${")
-    OmegaConf.update(config, key, value, force_add=False)
-
-
 def _profile(composite: DictConfig) -> Profile:
     settings = {}
     for name, entry in ((str(name), entry) for name, entry in composite.items()):
@@ -219,47 +181,9 @@ def _optional_int(node: DictConfig, key: str) -> int | None:
     return None if node[key] is None else int(_of_type(node, key, int, "loader"))
 
 
-def _unknown(name: str, kind: str, known: Iterable[str]) -> ConfigurationError:
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
-    hint = f"; nearest: {near[0]!r}" if near else ""
-    listed = f"; known: {', '.join(names)}" if len(names) <= _MAX_LISTED else ""
-    return ConfigurationError(f"unknown {kind} {name!r}{hint}{listed}")
-
-
-def _options(group: str) -> list[str]:
-    with _own_hydra():
-        return GlobalHydra.instance().config_loader().get_group_options(group)
-
-
-def _keys(node: DictConfig, prefix: str = "") -> list[str]:
-    keys = []
-    for key in map(str, node):
-        name = f"{prefix}{key}"
-        keys.append(name)
-        child = node._get_node(key)
-        if isinstance(child, DictConfig) and not child._is_missing():
-            keys.extend(_keys(child, f"{name}."))
-    return keys
-
-
 def _of_type(node: DictConfig, key: str, kind: Any, section: str) -> Any:
     value = node[key]
     if not isinstance(value, kind) or isinstance(value, bool):
         names = kind.__name__ if isinstance(kind, type) else "number"
         raise ConfigurationError(f"{section}.{key}: expected {names}, got {value!r}")
     return value
-
-
-@contextmanager
-def _own_hydra() -> Iterator[None]:
-    """A Hydra of our own, also inside somebody else's Hydra application."""
-    with _hydra_lock:
-        theirs = GlobalHydra.instance().hydra
-        GlobalHydra.instance().clear()
-        try:
-            with initialize_config_module(CONFIG_MODULE, version_base="1.3"):
-                yield
-        finally:
-            # Not the instance from above: Hydra replaces it when its context ends.
-            GlobalHydra.instance().hydra = theirs

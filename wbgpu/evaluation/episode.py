@@ -21,6 +21,7 @@ def scored_episode(
     statistics: FrameStatistics,
     metrics: Mapping[str, HorizonMetric],
     profile: Profile,
+    token_log_loss: MetricOutcome | None = None,
 ) -> EpisodeResult:
     """Score every metric at every horizon.
 
@@ -30,8 +31,11 @@ def scored_episode(
         statistics: one entry a step, in step order.
         metrics: by name.
         profile: of the composite.
+        token_log_loss: of the episode's saved logits, if there are any.
     """
     outcomes = {name: _outcome(metric, statistics) for name, metric in metrics.items()}
+    if token_log_loss is not None:
+        outcomes[token_log_loss.name] = token_log_loss
     for info in unsupported_infos(profile).values():
         outcomes[info.name] = MetricOutcome(
             name=info.name,

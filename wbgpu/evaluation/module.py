@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,10 +10,12 @@ import numpy as np
 import torch
 from lightning.pytorch import LightningModule
 
+from wbgpu.episodes.logits import LogitFiles
 from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.errors import WbgpuError
 from wbgpu.evaluation.episode import failed_episode, scored_episode
 from wbgpu.evaluation.request import EvaluationRequest
+from wbgpu.evaluation.token_losses import token_log_loss
 from wbgpu.records.suite import EpisodeResult
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
 from wbgpu.records.video import Alignment
@@ -33,6 +35,7 @@ class EvaluationModule(LightningModule):
     Args:
         request: metrics, profile and path of the statistics.
         pairs: the episodes, by index.
+        logits: saved logits by episode id, or none.
         timeline: measures statistics and scoring.
     """
 
@@ -40,11 +43,13 @@ class EvaluationModule(LightningModule):
         self,
         request: EvaluationRequest,
         pairs: Sequence[EpisodePair],
+        logits: Mapping[str, LogitFiles],
         timeline: Timeline = NO_TIMELINE,
     ) -> None:
         super().__init__()
         self._request = request
         self._pairs = pairs
+        self._logits = logits
         self._timeline = timeline
         self._profile = request.measured_profile
         self._groups = frozenset[str]().union(
@@ -60,6 +65,12 @@ class EvaluationModule(LightningModule):
     ) -> Any:
         """The loader has put frames on the device already, overlapping the copy."""
         return batch
+
+    def on_test_start(self) -> None:
+        """Compile or load the kernels while the first frames are decoded, as a stage of its own."""
+        frame = torch.zeros((1, 1, 3, 7, 7), dtype=torch.uint8, device=self.device)
+        with self._timeline.span("load kernels"):
+            self._frame_statistics(FrameBatch.from_videos(frame, frame, frame[0]))
 
     def test_step(
         self, item: Window | EpisodeOpened | EpisodeClosed | EpisodeFailed, index: int
@@ -82,12 +93,15 @@ class EvaluationModule(LightningModule):
     def _score(self, index: int) -> None:
         with self._timeline.span("score"):
             statistics = FrameStatistics.cat(self._chunks.pop(index)).to("cpu").reshape(1, -1)
+            pair, alignment = self._pairs[index], self._alignments.pop(index)
+            files = self._logits.get(pair.episode_id)
+            tokens = None
+            if files is not None:
+                tokens = token_log_loss(
+                    files, alignment.num_steps, self.device, self._request.statistics_path
+                )
             self.episodes[index] = scored_episode(
-                self._pairs[index],
-                self._alignments.pop(index),
-                statistics,
-                self._request.metrics,
-                self._profile,
+                pair, alignment, statistics, self._request.metrics, self._profile, tokens
             )
 
     def _measure(self, window: Window) -> None:
@@ -101,10 +115,14 @@ class EvaluationModule(LightningModule):
         )
         target = window.target
         with self._timeline.span("statistics", 2 * len(window.step), 2 * target.numel()):
-            statistics = frame_statistics(batch, self._groups, self._request.statistics_path)
-            if self._timeline.is_on and target.is_cuda:
-                torch.cuda.synchronize(target.device)
+            statistics = self._frame_statistics(batch)
         # An episode's steps stand together.
         changes = np.flatnonzero(np.diff(window.episode_index)) + 1
         for start, stop in pairwise([0, *changes.tolist(), len(window.step)]):
             self._chunks[int(window.episode_index[start])].append(statistics[start:stop])
+
+    def _frame_statistics(self, batch: FrameBatch) -> FrameStatistics:
+        statistics = frame_statistics(batch, self._groups, self._request.statistics_path)
+        if self._timeline.is_on and batch.target.is_cuda:
+            torch.cuda.synchronize(batch.target.device)
+        return statistics

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from wbgpu.episodes.logits import LogitFiles, find_logits
 from wbgpu.episodes.pairing import EpisodePair, pair_episodes, pair_files
 from wbgpu.errors import ConfigurationError, InputError
 from wbgpu.metrics import HorizonMetric
@@ -26,6 +27,8 @@ class EvaluationRequest:
         ground_truth, predictions: two folders of videos, or two video files.
         decoder: how videos become frames.
         metrics: by name; composite metrics among them are weighed by ``profile``.
+        logits: folder of saved logits of the same episodes, or ``None``; see
+            `wbgpu.episodes.logits`.
         num_context: leading frames of every video that are not scored.
         alignment: ``strict`` or ``safe``.
         max_mismatch_ratio, max_mismatch_frames: of ``safe``.
@@ -49,6 +52,7 @@ class EvaluationRequest:
     predictions: Path
     decoder: Decoder
     metrics: Mapping[str, HorizonMetric]
+    logits: Path | None = None
     num_context: int = 0
     alignment: AlignmentPolicy = "strict"
     max_mismatch_ratio: float = 0.25
@@ -122,6 +126,16 @@ class EvaluationRequest:
         if self.ground_truth.is_file():
             return (pair_files(self.ground_truth, self.predictions),)
         return pair_episodes(self.ground_truth, self.predictions)
+
+    def logit_files(self, pairs: Sequence[EpisodePair]) -> dict[str, LogitFiles]:
+        """Saved logits by episode id; none where no folder was given.
+
+        Raises:
+            InputError, PairingError: as :mod:`wbgpu.episodes.logits` says.
+        """
+        if self.logits is None:
+            return {}
+        return find_logits(self.logits, [pair.episode_id for pair in pairs])
 
 
 def resolve_device(device: str) -> torch.device:

@@ -17,6 +17,7 @@ from lightning.pytorch import Trainer
 
 from wbgpu.aggregate.summary import summarize
 from wbgpu.episodes.digests import DatasetDigest, file_sha256
+from wbgpu.episodes.logits import LogitFiles
 from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.errors import NothingScoredError
 from wbgpu.evaluation.environment import device_name, environment
@@ -24,6 +25,7 @@ from wbgpu.evaluation.episode import unsupported_infos
 from wbgpu.evaluation.module import EvaluationModule
 from wbgpu.evaluation.progress import EvaluationProgress
 from wbgpu.evaluation.request import EvaluationRequest, resolve_device
+from wbgpu.evaluation.token_losses import TOKEN_LOG_LOSS
 from wbgpu.records.suite import (
     SCHEMA_VERSION,
     EpisodeResult,
@@ -59,11 +61,12 @@ def run(
     """
     device = resolve_device(request.device)
     pairs = request.pairs()
+    logits = request.logit_files(pairs)
     stop = threading.Event()
     with ThreadPoolExecutor(1, "wbgpu-digests") as pool:
-        digests = pool.submit(_digests, pairs, stop, timeline)
+        digests = pool.submit(_digests, pairs, logits, stop, timeline)
         try:
-            module = _measure(request, pairs, device, show_progress, timeline)
+            module = _measure(request, pairs, logits, device, show_progress, timeline)
         except BaseException:
             stop.set()
             raise
@@ -83,6 +86,9 @@ def _result(
     input_sha256: Mapping[str, str],
 ) -> SuiteResult:
     profile = request.measured_profile
+    infos = {name: metric.info for name, metric in request.metrics.items()}
+    if request.logits is not None:
+        infos[TOKEN_LOG_LOSS.name] = TOKEN_LOG_LOSS
     result_type: ResultType = "evaluation" if request.ground_truth.is_file() else "batch_evaluation"
     return SuiteResult(
         result_type=result_type,
@@ -98,10 +104,7 @@ def _result(
         required_metrics=profile.required_metrics,
         configured_weights=profile.configured_weights,
         configuration_hash=profile.configuration_hash,
-        metric_infos={
-            **{name: metric.info for name, metric in request.metrics.items()},
-            **unsupported_infos(profile),
-        },
+        metric_infos={**infos, **unsupported_infos(profile)},
         episodes=episodes,
         summary=summarize(
             episodes,
@@ -110,7 +113,7 @@ def _result(
             result_type=result_type,
         ),
         protocol=Protocol(
-            metric_ids={name: metric.info.metric_id for name, metric in request.metrics.items()},
+            metric_ids={name: info.metric_id for name, info in infos.items()},
             num_context=request.num_context,
             alignment_policy=request.alignment,
             resize_policy="bilinear_antialias" if request.alignment == "safe" else "refuse",
@@ -134,6 +137,7 @@ def _result(
 def _measure(
     request: EvaluationRequest,
     pairs: Sequence[EpisodePair],
+    logits: Mapping[str, LogitFiles],
     device: torch.device,
     show_progress: bool,
     timeline: Timeline,
@@ -153,7 +157,7 @@ def _measure(
         num_workers=request.num_workers,
         timeline=timeline,
     )
-    module = EvaluationModule(request, pairs, timeline)
+    module = EvaluationModule(request, pairs, logits, timeline)
     with _quiet_lightning():
         trainer = Trainer(
             accelerator="gpu" if device.type == "cuda" else "cpu",
@@ -180,13 +184,19 @@ def _raise_if_nothing_scored(module: EvaluationModule) -> None:
 
 
 def _digests(
-    pairs: Sequence[EpisodePair], stop: threading.Event, timeline: Timeline
+    pairs: Sequence[EpisodePair],
+    logits: Mapping[str, LogitFiles],
+    stop: threading.Event,
+    timeline: Timeline,
 ) -> tuple[str | None, Mapping[str, str]]:
     """Dataset identifier and digest by file; unreadable files have none (decoding reports them)."""
     dataset: DatasetDigest | None = DatasetDigest()
     digests = {}
     for pair in pairs:
-        for role, path in (("ground_truth", pair.ground_truth), ("prediction", pair.prediction)):
+        files = [("ground_truth", pair.ground_truth), ("prediction", pair.prediction)]
+        if pair.episode_id in logits:
+            files += logits[pair.episode_id].paths.items()
+        for role, path in files:
             if stop.is_set():
                 return None, {}
             try:

@@ -1,10 +1,12 @@
-"""Frame metrics with a value per horizon: torchmetrics modules and their pure functions."""
+"""Metrics with a value per horizon: torchmetrics modules and their pure functions."""
 
 from wbgpu.metrics.check import check_metric
 from wbgpu.metrics.dynamic_region import DynamicMse, DynamicPsnr, DynamicSsim
 from wbgpu.metrics.horizon_metric import HorizonMetric
 from wbgpu.metrics.horizon_values import HorizonValues
+from wbgpu.metrics.log_loss_regret import LogLossRegret
 from wbgpu.metrics.mse import Mse
+from wbgpu.metrics.prediction_losses import PredictionLosses, prediction_losses
 from wbgpu.metrics.psnr import MeanPsnr
 from wbgpu.metrics.skill import SkillPersistence, SkillPersistenceDynamic
 from wbgpu.metrics.ssim_wang2004 import SsimWang2004
@@ -18,8 +20,10 @@ __all__ = [
     "DynamicSsim",
     "HorizonMetric",
     "HorizonValues",
+    "LogLossRegret",
     "MeanPsnr",
     "Mse",
+    "PredictionLosses",
     "SkillPersistence",
     "SkillPersistenceDynamic",
     "SsimWang2004",
@@ -27,4 +31,5 @@ __all__ = [
     "TemporalStability",
     "VisualSimilarity",
     "check_metric",
+    "prediction_losses",
 ]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
 from torchmetrics.utilities.prints import rank_zero_warn
 
 from wbgpu.errors import ConfigurationError
+from wbgpu.metrics.exact_state import ExactStateMetric
 from wbgpu.metrics.horizon_values import HorizonValues, check_valid
 from wbgpu.records.metric import MetricInfo, MetricOutcome
 from wbgpu.statistics import FrameBatch, FrameStatistics, frame_statistics
@@ -21,7 +20,7 @@ from wbgpu.statistics import FrameBatch, FrameStatistics, frame_statistics
 _CONTEXT_GROUPS = frozenset({"persistence", "dynamic_region"})
 
 
-class HorizonMetric(Metric):
+class HorizonMetric(ExactStateMetric):
     """Mean over episodes of a metric at horizons 1..num_horizons.
 
     A subclass sets the class attributes and writes `episode_values`, a pure function of statistics.
@@ -75,9 +74,6 @@ class HorizonMetric(Metric):
         self.statistics_path = statistics_path
         key = state_key(self.metric_id)
         self._sum_name, self._count_name = f"{key}_sum", f"{key}_count"
-        if self._device.type == "meta":
-            # Made with a model that gets its memory later: there is nothing to load into sums.
-            self._device = torch.device("cpu")
         # The first dimension: prefix and step.
         zeros = torch.zeros((2, num_horizons), dtype=torch.float64, device=self._device)
         self.add_state(self._sum_name, zeros, dist_reduce_fx="sum")
@@ -210,20 +206,6 @@ class HorizonMetric(Metric):
         """Why the episode ``statistics [1, T]`` as a whole has no value."""
         del statistics
         return self.undefined_reason
-
-    def _apply(
-        self, fn: Callable[[Tensor], Tensor], exclude_state: Sequence[str] = ""
-    ) -> torch.nn.Module:
-        """Follow to other devices only: sums stay float64, whatever precision a model runs in."""
-
-        # Every way to convert a module, or one that holds it, comes through here. Only the device
-        # is taken over, because to(torch.float16) would round sums, and to_empty would lose them.
-        def move(tensor: Tensor) -> Tensor:
-            return tensor.to(fn(torch.zeros(1, device=tensor.device)).device)
-
-        # A metric with a network in it: the network is converted as asked.
-        torch.nn.Module._apply(self, fn)  # type: ignore[no-untyped-call]
-        return super()._apply(move, exclude_state)
 
     def _check_num_steps(self, shape: torch.Size) -> None:
         if len(shape) != 2:

@@ -93,7 +93,8 @@ class Provenance:
         device: where statistics ran, such as ``cpu`` or ``cuda:0 (NVIDIA H200)``.
         statistics_path: ``reference``, ``cpu`` or ``triton``.
         decoder: backend name.
-        input_sha256: by ``ground_truth/<episode_id>`` and ``prediction/<episode_id>``.
+        input_sha256: by ``ground_truth/<episode_id>`` and ``prediction/<episode_id>``, and where
+            there are saved logits ``logits/<episode_id>`` and so on.
         configuration: the resolved configuration of the run.
         configuration_file: the wbgpu.yml or worldbench.yml that was read, or ``None``.
         command: the command line, or ``None`` when called from Python.

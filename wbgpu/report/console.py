@@ -10,6 +10,7 @@ from wbgpu.records.summary import Coverage, MetricSummary
 from wbgpu.report.failures import failure_lines
 from wbgpu.report.numbers import (
     ABSENT,
+    bits_note,
     change,
     percent,
     quantity,
@@ -136,7 +137,9 @@ def _metric(result: SuiteResult, name: str, metric: MetricSummary) -> str:
         return f"{ABSENT}  {counts}  {'; '.join(reasons) or metric.reason}"
     info = result.metric_infos[name]
     direction = "" if info.higher_is_better else "  lower is better"
-    return f"mean {quantity(metric.distribution.mean, info.unit)} {info.unit}  {counts}{direction}"
+    mean = metric.distribution.mean
+    value = f"{quantity(mean, info.unit)} {info.unit}{bits_note(mean, info.unit)}"
+    return f"mean {value}  {counts}{direction}"
 
 
 def _other_metrics(comparison: Comparison) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from wbgpu.records.metric import SCORE_UNIT
 
 ABSENT = "N/A"
@@ -37,6 +39,18 @@ def signed_quantity(value: float, unit: str) -> str:
     """A signed change in a metric's unit."""
     text = quantity(value, unit)
     return text if text.startswith("-") else f"+{text}"
+
+
+def with_bits(value: float | None, unit: str) -> str:
+    """`quantity`, and of nats also the bits."""
+    return quantity(value, unit) + bits_note(value, unit)
+
+
+def bits_note(value: float | None, unit: str) -> str:
+    """Nats as bits, in brackets after a space; nothing for other units."""
+    if value is None or not unit.startswith("nats"):
+        return ""
+    return f" ({quantity(value / math.log(2), unit)} bits)"
 
 
 def percent(share: float) -> str:

@@ -6,12 +6,20 @@ from wbgpu.records.metric import SCORE_UNIT
 from wbgpu.records.suite import EpisodeResult, SuiteResult
 from wbgpu.records.summary import Distribution, HorizonSummary
 from wbgpu.records.worldbench import horizon_label
-from wbgpu.report.numbers import ABSENT, change, percent, quantity, score, signed_quantity
+from wbgpu.report.numbers import (
+    ABSENT,
+    change,
+    percent,
+    quantity,
+    score,
+    signed_quantity,
+    with_bits,
+)
 from wbgpu.report.sides import direction_of
 from wbgpu.report.skill import DYNAMIC_SKILL, RULE, SKILL, is_worse, skill_sentences
 from wbgpu.report.tables import escape, table
 
-_MAIN_OTHERS = ("psnr", SKILL, DYNAMIC_SKILL)
+_MAIN_OTHERS = ("psnr", SKILL, DYNAMIC_SKILL, "log_loss")
 _MAX_HORIZON_ROWS = 64
 
 
@@ -80,7 +88,7 @@ def metric_section(result: SuiteResult) -> list[str]:
                 escape(name),
                 escape(info.unit),
                 "higher" if info.higher_is_better else "lower",
-                quantity(None if spread is None else spread.mean, info.unit),
+                with_bits(None if spread is None else spread.mean, info.unit),
                 quantity(None if spread is None else spread.median, info.unit),
                 ABSENT if spread is None else _range(spread, info.unit),
                 f"{metric.available_count}/{metric.total_count}",
@@ -206,7 +214,7 @@ def _cell(result: SuiteResult, summary: HorizonSummary, name: str, view: str) ->
     if spread is None:
         return ABSENT
     value = spread.median if name in (SKILL, DYNAMIC_SKILL) else spread.mean
-    return quantity(value, result.metric_infos[name].unit)
+    return with_bits(value, result.metric_infos[name].unit)
 
 
 def _losing(result: SuiteResult, horizon: int) -> str:

@@ -1,4 +1,4 @@
-"""Markdown tables whose cells cannot break them."""
+"""Tables: in Markdown with cells that cannot break them, and as plain text."""
 
 from __future__ import annotations
 
@@ -27,6 +27,18 @@ def table(align: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> l
     """
     rule = ["---" if side == "l" else "---:" for side in align]
     return [_row(header), _row(rule), *(_row(row) for row in rows), ""]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of plain text with the first column to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if index == 0 else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from wbgpu.records.timeline import STAGES, Span, Timeline
+from wbgpu.report.tables import aligned
 
 _OTHER = "other"
 _HEADER = ("stage", "threads", "seconds", "of the time", "frames/s", "MB/s")
@@ -26,8 +27,8 @@ def throughput_summary(timeline: Timeline) -> str:
     num_frames = sum(span.num_frames for span in stages["decode"])
     return "\n".join(
         [
-            f"Throughput: {num_frames} frames in {elapsed:.3f} s, {num_frames / elapsed:.0f}/s",
-            *_aligned([_HEADER, *rows]),
+            f"Throughput: {num_frames} frames in {elapsed:.3f} s, {_rate(num_frames, elapsed)}",
+            *aligned([_HEADER, *rows]),
             f"Limit: {_limit(timeline, main_seconds, elapsed)}",
         ]
     )
@@ -86,12 +87,5 @@ def _percent(seconds: float, elapsed_seconds: float) -> str:
     return f"{100 * seconds / elapsed_seconds:.0f} %" if elapsed_seconds else ""
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if index == 0 else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+def _rate(num_frames: int, elapsed_seconds: float) -> str:
+    return f"{num_frames / elapsed_seconds:.0f}/s" if elapsed_seconds else "nothing measured"

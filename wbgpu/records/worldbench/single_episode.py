@@ -57,8 +57,11 @@ def _provenance(suite: Provenance | None, episode_id: str) -> Provenance | None:
     """Without the digests of the other episodes, which every episode's file would repeat."""
     if suite is None:
         return None
-    own = (f"ground_truth/{episode_id}", f"prediction/{episode_id}")
-    digests = {key: digest for key, digest in suite.input_sha256.items() if key in own}
+    digests = {
+        key: digest
+        for key, digest in suite.input_sha256.items()
+        if key.partition("/")[2] == episode_id
+    }
     return replace(suite, input_sha256=digests)
 
 

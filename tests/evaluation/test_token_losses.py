@@ -1,0 +1,150 @@
+"""Log-loss of saved logits, alone and beside the metrics of the videos."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import wbgpu
+from tests.evaluation.saved_logits import make_tensors, save_arrays, save_safetensors
+from tests.oracles import log_loss_loops
+from wbgpu.cli.demo_suite import draw_episode
+from wbgpu.errors import InputError, PairingError
+from wbgpu.evaluation import logit_reader
+from wbgpu.evaluation.token_losses import TOKEN_LOG_LOSS, token_log_loss
+from wbgpu.records.strict_json import to_text
+from wbgpu.records.worldbench import batch_payload
+from wbgpu.report.markdown import result_report
+from wbgpu.video.encode import write_video
+
+CPU = torch.device("cpu")
+
+
+def by_step(tensors):
+    """Mean loss of each step's tokens, by the oracle."""
+    return log_loss_loops.loss_nats(tensors["logits"], tensors["targets"]).mean(dim=1).numpy()
+
+
+@pytest.mark.parametrize("window_bytes", [1, 200, 1 << 20])
+def test_means_over_tokens_by_step(window_bytes, tmp_path, monkeypatch):
+    """Windows cut steps and tokens anywhere; a mean of their means would weigh them wrong."""
+    monkeypatch.setattr(logit_reader, "WINDOW_BYTES", window_bytes)
+    tensors = make_tensors()
+    outcome = token_log_loss(save_safetensors(tmp_path, "a", tensors), 4, CPU)
+    steps = by_step(tensors)
+    prefix = np.cumsum(steps) / np.arange(1, 5)
+    np.testing.assert_allclose(outcome.step, steps, rtol=1e-7)
+    np.testing.assert_allclose(outcome.prefix, prefix, rtol=1e-7)
+    assert outcome.value == outcome.prefix[-1]
+    assert (outcome.name, outcome.metric_id) == (TOKEN_LOG_LOSS.name, TOKEN_LOG_LOSS.metric_id)
+    hits = (tensors["logits"].float().argmax(-1) == tensors["targets"]).double().mean(dim=1)
+    accuracy = hits.cumsum(0).numpy() / np.arange(1, 5)
+    np.testing.assert_allclose(outcome.prefix_details["top1_accuracy"], accuracy, atol=1e-12)
+    assert outcome.prefix_details["num_infinite"] == (0,) * 4
+    assert "regret_nats" not in outcome.prefix_details
+
+
+def test_a_reference_gives_the_excess(tmp_path):
+    """Another model's losses on the same tokens say what is hard; the rest is this model's."""
+    tensors = make_tensors(dtype=torch.float32)
+    other = make_tensors(1, dtype=torch.float32)["logits"]
+    losses = log_loss_loops.loss_nats(other, tensors["targets"])
+    of_losses = token_log_loss(
+        save_arrays(tmp_path, "a", {**tensors, "reference_loss_nats": losses}), 4, CPU
+    )
+    of_logits = token_log_loss(
+        save_arrays(tmp_path, "b", {**tensors, "reference_logits": other}), 4, CPU
+    )
+    for outcome in (of_losses, of_logits):
+        details = outcome.prefix_details
+        np.testing.assert_allclose(details["reference_loss_nats"][-1], losses.mean(), rtol=1e-6)
+        np.testing.assert_allclose(
+            details["regret_nats"][-1], outcome.value - losses.mean().item(), atol=1e-6
+        )
+    assert of_logits.prefix_details["expected_regret_nats"][-1] > 0
+    assert "expected_regret_nats" not in of_losses.prefix_details
+
+
+def test_what_goes_wrong_costs_one_value(tmp_path):
+    """A file of one episode must not end a run of thousands; and infinite is not a number."""
+    tensors = make_tensors()
+    files = save_safetensors(tmp_path, "a", tensors)
+    outcome = token_log_loss(files, 5, CPU)
+    assert outcome.status == "error"
+    assert "a.safetensors: logits of 4 steps, but the videos have 5" in outcome.reason
+    tensors["logits"][2, 3, tensors["targets"][2, 3]] = -math.inf
+    outcome = token_log_loss(save_safetensors(tmp_path, "b", tensors), 4, CPU)
+    assert (outcome.status, outcome.error_type) == ("error", "InfiniteLogLoss")
+    assert outcome.reason == "infinite: 1 targets have probability 0"
+    tensors["logits"][2, 3, 1] = math.nan
+    outcome = token_log_loss(save_safetensors(tmp_path, "c", tensors), 4, CPU)
+    assert outcome.status == "error"
+    assert "logits row [2, 3]: class 1 is nan" in outcome.reason
+    files.safetensors.unlink()
+    assert token_log_loss(files, 4, CPU).error_type == "InputError"
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory) -> Path:
+    """Two episodes of videos, the second with one broken token."""
+    folder = tmp_path_factory.mktemp("tokens")
+    generator = np.random.default_rng(5)
+    for index in range(2):
+        truth = draw_episode(generator, 6)
+        write_video(folder / f"gt/sub/{index}.mp4", truth, fps=5)
+        write_video(folder / f"predictions/sub/{index}.mp4", truth[::-1], fps=5)
+        save_safetensors(folder / "logits", f"sub/{index}", make_tensors(index))
+    return folder
+
+
+def evaluate(suite, *overrides):
+    return wbgpu.evaluate(
+        suite / "gt",
+        suite / "predictions",
+        num_context=2,
+        overrides=[f"suite.logits={suite / 'logits'}", *overrides],
+    )
+
+
+def test_tokens_stand_beside_pixels(suite):
+    """The same episodes and horizons in one result, report and gate."""
+    result = evaluate(suite)
+    for index, episode in enumerate(result.episodes):
+        outcome = episode.metrics["log_loss"]
+        np.testing.assert_allclose(outcome.step, by_step(make_tensors(index)), rtol=1e-7)
+        assert len(outcome.prefix) == len(episode.metrics["psnr"].prefix) == 4
+    assert result.protocol.metric_ids["log_loss"] == "log_loss/token-mean-1.0"
+    assert result.metric_infos["log_loss"].unit == "nats per token"
+    mean = result.summary.metrics["log_loss"].distribution.mean
+    assert mean == pytest.approx(np.mean([by_step(make_tensors(i)).mean() for i in range(2)]))
+    digests = result.provenance.input_sha256
+    assert {"logits/sub/0.mp4", "logits/sub/1.mp4"} <= set(digests)
+    assert json.loads(to_text(batch_payload(result)))
+    report = result_report(result)
+    assert f"{mean:.4g} ({mean / math.log(2):.4g} bits)" in report
+    assert "log_loss, step" in report
+    assert "log_loss" not in wbgpu.evaluate(suite / "gt", suite / "predictions").metric_infos
+
+
+def test_pixels_do_not_move_for_the_tokens(suite):
+    """A run with logits must be comparable with one without."""
+    alone = wbgpu.evaluate(suite / "gt", suite / "predictions", num_context=2)
+    for with_tokens, without in zip(evaluate(suite).episodes, alone.episodes, strict=True):
+        others = {k: v for k, v in with_tokens.metrics.items() if k != "log_loss"}
+        assert others == without.metrics
+        assert with_tokens.score == without.score
+
+
+def test_logits_that_are_not_there_are_said_before_the_work(suite, tmp_path):
+    """After an hour of decoding it would be too late."""
+    with pytest.raises(InputError, match="logits folder does not exist"):
+        wbgpu.evaluate(
+            suite / "gt", suite / "predictions", overrides=[f"suite.logits={tmp_path / 'x'}"]
+        )
+    with pytest.raises(PairingError, match="2 of 2 episodes"):
+        wbgpu.evaluate(suite / "gt", suite / "predictions", overrides=[f"suite.logits={tmp_path}"])

@@ -1,0 +1,70 @@
+"""``wbgpu regret``: what a contestant loses in a world, as a Hydra application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wbgpu.cli.artifacts import save
+from wbgpu.cli.hydra_application import checked_output, run_application
+from wbgpu.records.regret_file import regret_payload
+from wbgpu.records.strict_json import to_text, write_text
+from wbgpu.report.regret_console import regret_summary
+from wbgpu.report.regret_markdown import regret_report
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+
+@click.command(
+    "regret",
+    short_help="Regret in nats of a contestant in a world: key=value overrides, --multirun.",
+    context_settings={"ignore_unknown_options": True},
+    add_help_option=False,
+)
+@click.option("--json", "as_json", is_flag=True)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_obj
+def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...]) -> int:
+    """Play a contestant in a world with Hydra overrides."""
+
+    def job(config: DictConfig, folder: Path) -> int:
+        return _play(config, folder, command_line, as_json)
+
+    return run_application("regret", arguments, job)
+
+
+def _play(config: DictConfig, folder: Path, command_line: str | None, as_json: bool) -> int:
+    from hydra.core.hydra_config import HydraConfig
+
+    from wbgpu.evaluation.prequential import run_regret
+    from wbgpu.evaluation.regret_configuration import regret_request_from
+
+    output = checked_output(config, folder)
+    request = regret_request_from(config)
+    name = config.name or HydraConfig.get().runtime.choices["contestant"]
+    result = run_regret(
+        request.world,
+        request.contestant,
+        request.seeds,
+        request.num_steps,
+        name=str(name),
+        batch_size=request.batch_size,
+        configuration=request.configuration,
+        command=command_line,
+    )
+    payload = regret_payload(result)
+    text = to_text(payload)
+    saved = save(folder, {"result.json": text, "report.md": regret_report(result)})
+    if output is not None:
+        write_text(output, text)
+    if as_json:
+        document = {key: value for key, value in payload.items() if key != "seeds"}
+        click.echo(to_text(document), nl=False)
+        return 0
+    click.echo(regret_summary(result))
+    click.echo(f"\nSaved result: {output or saved['result.json']}")
+    click.echo(f"Saved report: {saved['report.md']}")
+    return 0

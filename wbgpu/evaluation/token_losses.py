@@ -1,0 +1,115 @@
+"""Log-loss of an episode's saved logits, by step, as a metric beside those of its frames."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from wbgpu.episodes.logits import LogitFiles
+from wbgpu.evaluation.logit_reader import LogitReader
+from wbgpu.metrics.loss_means import loss_columns, loss_means
+from wbgpu.metrics.prediction_losses import prediction_losses
+from wbgpu.records.metric import MetricInfo, MetricOutcome
+
+TOKEN_LOG_LOSS = MetricInfo(
+    "log_loss", "log_loss/token-mean-1.0", "nats per token", higher_is_better=False
+)
+"""Mean over tokens of -ln of the probability that the logits give to the target."""
+
+
+def token_log_loss(
+    files: LogitFiles, num_steps: int, device: torch.device, statistics_path: str = "auto"
+) -> MetricOutcome:
+    """Score one episode's tokens.
+
+    The prefix view is over all tokens of steps 1..t. Where a token's loss is infinite there is no
+    value, and the outcome is an error. Details: ``top1_accuracy``, ``num_infinite`` and
+    ``finite_log_loss_nats``; with a reference also ``reference_loss_nats`` and ``regret_nats``, and
+    where it is logits ``expected_regret_nats``.
+
+    Args:
+        files: of the episode.
+        num_steps: T, steps that the videos were scored for.
+        device: where to compute.
+        statistics_path: of the path, see `wbgpu.statistics.resolve_path`; only ``reference`` is
+            taken over.
+
+    Returns:
+        An error, and no exception, when the files are wrong: that costs one value, not the run.
+    """
+    try:
+        with LogitReader(files) as reader:
+            if reader.shape[0] != num_steps:
+                raise ValueError(
+                    f"{files.paths['logits']}: logits of {reader.shape[0]} steps, but the videos "
+                    f"have {num_steps} scored ones"
+                )
+            sums, counts = _step_columns(reader, device, statistics_path)
+    except Exception as error:
+        return _error(type(error).__name__, str(error) or repr(error))
+    return _outcome(sums, counts)
+
+
+def _step_columns(
+    reader: LogitReader, device: torch.device, statistics_path: str
+) -> tuple[Tensor, Tensor]:
+    """Sums and counts of `loss_columns` over the tokens of each step, ``[..., T]``."""
+    by_step: dict[int, tuple[Tensor, Tensor]] = {}
+    path = "reference" if statistics_path == "reference" else "auto"
+    for window in reader.windows():
+        tensors = {name: tensor.to(device) for name, tensor in window.tensors.items()}
+        try:
+            losses = prediction_losses(
+                tensors["logits"],
+                tensors["targets"],
+                reference_logits=tensors.get("reference_logits"),
+                reference_loss_nats=tensors.get("reference_loss_nats"),
+                statistics_path=path,
+            )
+        except ValueError as error:
+            place = f"from step {window.steps.start + 1}, token {window.tokens.start + 1} on"
+            raise ValueError(f"{place}: {error}") from error
+        sums, counts = (columns.sum(-1) for columns in loss_columns(losses))
+        for index in range(sums.shape[-1]):
+            step, columns = window.steps.start + index, (sums[..., index], counts[..., index])
+            if before := by_step.get(step):
+                columns = (before[0] + columns[0], before[1] + columns[1])
+            by_step[step] = columns
+    steps = [by_step[step] for step in range(reader.shape[0])]
+    return (
+        torch.stack([step[0] for step in steps], dim=-1).cpu(),
+        torch.stack([step[1] for step in steps], dim=-1).cpu(),
+    )
+
+
+def _outcome(sums: Tensor, counts: Tensor) -> MetricOutcome:
+    prefixes = loss_means(sums.cumsum(-1), counts.cumsum(-1))
+    prefix = _finite(prefixes["log_loss_nats"])
+    num_infinite = int(prefixes["num_infinite"][-1])
+    reason = f"infinite: {num_infinite} targets have probability 0"
+    if prefix[-1] is None:
+        return _error("InfiniteLogLoss", reason)
+    names = ["top1_accuracy", "num_infinite", "finite_log_loss_nats"]
+    names += ["reference_loss_nats", "regret_nats"] if prefixes["reference_count"].all() else []
+    names += ["expected_regret_nats"] if prefixes["expected_count"].all() else []
+    return MetricOutcome(
+        TOKEN_LOG_LOSS.name,
+        TOKEN_LOG_LOSS.metric_id,
+        "available",
+        value=prefix[-1],
+        prefix=prefix,
+        step=_finite(loss_means(sums, counts)["log_loss_nats"]),
+        prefix_details={name: _finite(prefixes[name]) for name in names},
+    )
+
+
+def _finite(column: Tensor) -> tuple[float | None, ...]:
+    return tuple(value if math.isfinite(value) else None for value in column.tolist())
+
+
+def _error(kind: str, reason: str) -> MetricOutcome:
+    return MetricOutcome(
+        TOKEN_LOG_LOSS.name, TOKEN_LOG_LOSS.metric_id, "error", reason=reason, error_type=kind
+    )

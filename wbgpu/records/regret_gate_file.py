@@ -1,0 +1,63 @@
+"""A verdict on regret as strict JSON. What is infinite is ``null``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from datetime import datetime, timezone
+from typing import Any
+
+from wbgpu.records.regret import RegretResult
+from wbgpu.records.regret_comparison import RegretVerdict
+from wbgpu.records.strict_json import Line
+
+REGRET_GATE_SCHEMA_VERSION = "1"
+
+
+def regret_gate_payload(verdict: RegretVerdict) -> dict[str, Any]:
+    """The document of a verdict; all numbers of regret are nats per step."""
+    comparison = verdict.comparison
+    return {
+        "result_type": "regret_gate",
+        "schema_version": REGRET_GATE_SCHEMA_VERSION,
+        "created_at": datetime.now(timezone.utc).isoformat(),
+        "status": verdict.status,
+        "passed": verdict.status == "PASS",
+        "policy": verdict.policy,
+        "thresholds": dict(verdict.thresholds),
+        "tolerance": verdict.tolerance,
+        "world": {
+            "name": comparison.baseline.world,
+            "sha256": comparison.baseline.world_sha256,
+        },
+        "num_seeds": len(comparison.baseline.episodes),
+        "num_steps": comparison.baseline.num_steps,
+        "baseline": _side(comparison.baseline),
+        "candidate": _side(comparison.candidate),
+        "expected_regret": _plain(asdict(comparison.expected)),
+        "regret": _plain(asdict(comparison.realised)),
+        "minimum_detectable_effect": comparison.minimum_detectable_effect,
+        "per_variable": {
+            name: _plain(asdict(change)) for name, change in comparison.per_variable.items()
+        },
+        "horizons": [Line(_plain(asdict(horizon))) for horizon in comparison.horizons],
+        "warnings": list(verdict.warnings),
+        "failure_reasons": [
+            {"kind": failure.kind, **_plain(dict(failure.evidence))} for failure in verdict.failures
+        ],
+    }
+
+
+def _side(result: RegretResult) -> dict[str, Any]:
+    return {
+        "contestant": result.contestant,
+        "created_at": result.created_at,
+        "num_infinite": result.totals.num_infinite,
+        "num_infinite_expected": result.totals.num_infinite_expected,
+    }
+
+
+def _plain(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _plain(value) for key, value in node.items()}
+    return None if isinstance(node, float) and math.isinf(node) else node
