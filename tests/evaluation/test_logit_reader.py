@@ -106,3 +106,21 @@ def test_files_that_are_none_are_refused_by_name(tmp_path):
             LogitReader(arrays)
     with pytest.raises(InputError, match="cannot be read"):
         LogitReader(LogitFiles(tmp_path / "gone.safetensors", {}))
+
+
+def test_digest_of_the_targets(tmp_path, monkeypatch):
+    """Equal tokens in another format or type are equal, one other token or shape is not."""
+
+    def digest(save, name, tensors):
+        with LogitReader(save(tmp_path, name, tensors)) as reader:
+            return reader.targets_sha256()
+
+    tensors = make_tensors(dtype=torch.float32)
+    expected = digest(save_safetensors, "a", tensors)
+    tensors["targets"] = tensors["targets"].to(torch.int32)
+    monkeypatch.setattr(logit_reader, "WINDOW_BYTES", 1)
+    assert digest(save_arrays, "b", tensors) == expected
+    flat = {name: tensor.flatten(0, 1)[:, None] for name, tensor in tensors.items()}
+    assert digest(save_arrays, "c", flat) != expected
+    tensors["targets"][-1, -1] ^= 1
+    assert digest(save_arrays, "d", tensors) != expected

@@ -14,7 +14,7 @@ import wbgpu
 from tests.evaluation.saved_logits import make_tensors, save_arrays, save_safetensors
 from tests.oracles import log_loss_loops
 from wbgpu.cli.demo_suite import draw_episode
-from wbgpu.errors import InputError, PairingError
+from wbgpu.errors import IncompatibleResultsError, InputError, PairingError
 from wbgpu.evaluation import logit_reader
 from wbgpu.evaluation.token_losses import TOKEN_LOG_LOSS, token_log_loss
 from wbgpu.records.strict_json import to_text
@@ -107,7 +107,7 @@ def evaluate(suite, *overrides):
         suite / "gt",
         suite / "predictions",
         num_context=2,
-        overrides=[f"suite.logits={suite / 'logits'}", *overrides],
+        overrides=[*overrides] or [f"suite.logits={suite / 'logits'}"],
     )
 
 
@@ -123,12 +123,26 @@ def test_tokens_stand_beside_pixels(suite):
     mean = result.summary.metrics["log_loss"].distribution.mean
     assert mean == pytest.approx(np.mean([by_step(make_tensors(i)).mean() for i in range(2)]))
     digests = result.provenance.input_sha256
-    assert {"logits/sub/0.mp4", "logits/sub/1.mp4"} <= set(digests)
+    assert {f"{role}/sub/{i}.mp4" for role in ("logits", "targets") for i in (0, 1)} <= set(digests)
     assert json.loads(to_text(batch_payload(result)))
     report = result_report(result)
     assert f"{mean:.4g} ({mean / math.log(2):.4g} bits)" in report
     assert "log_loss, step" in report
     assert "log_loss" not in wbgpu.evaluate(suite / "gt", suite / "predictions").metric_infos
+
+
+def test_other_target_tokens_are_not_compared(suite, tmp_path):
+    """Another tokenizer's losses are of other things, and smaller vocabularies look better."""
+    ours = evaluate(suite)
+    tensors = [make_tensors(index) for index in range(2)]
+    save_safetensors(tmp_path, "sub/0", tensors[0])
+    tensors[1]["targets"] = tensors[1]["targets"].roll(1)
+    save_safetensors(tmp_path, "sub/1", tensors[1])
+    theirs = evaluate(suite, f"suite.logits={tmp_path}")
+    with pytest.raises(IncompatibleResultsError, match=r"target tokens .* 'sub/1\.mp4'"):
+        wbgpu.compare(ours, theirs)
+    without = wbgpu.evaluate(suite / "gt", suite / "predictions", num_context=2)
+    assert wbgpu.compare(ours, without).overall.change == 0
 
 
 def test_pixels_do_not_move_for_the_tokens(suite):

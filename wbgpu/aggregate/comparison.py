@@ -89,6 +89,7 @@ def _refuse_or_warn(baseline: SuiteResult, candidate: SuiteResult, *, strict: bo
             f"the ground-truth videos are not the same: {datasets[0]} in the baseline, "
             f"{datasets[1]} in the candidate; evaluate both against the same files"
         )
+    _refuse_other_tokens(baseline, candidate)
     if not all(datasets):
         warnings.append(gate_wording.NO_DATASET_IDENTIFIER)
     if len(versions) > 1 and not strict:
@@ -104,6 +105,22 @@ def _refuse_other_episodes(baseline: SuiteResult, candidate: SuiteResult) -> Non
             "the two results are of different episode sets: "
             f"{_named(ours - theirs)} only in the baseline, {_named(theirs - ours)} only in the "
             "candidate; evaluate both checkpoints on the same suite"
+        )
+
+
+def _refuse_other_tokens(baseline: SuiteResult, candidate: SuiteResult) -> None:
+    if baseline.provenance is None or candidate.provenance is None:
+        return
+    ours, theirs = baseline.provenance.input_sha256, candidate.provenance.input_sha256
+    differing = {
+        key.partition("/")[2]
+        for key, digest in ours.items()
+        if key.startswith("targets/") and theirs.get(key, digest) != digest
+    }
+    if differing:
+        raise IncompatibleResultsError(
+            f"the target tokens are not the same in {_named(differing)}, so their log-losses are "
+            "of other things; tokenise the ground truth of both with one tokenizer"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -83,6 +84,16 @@ class LogitReader:
                     tokens,
                     {name: self._read(name, steps, tokens) for name in self._tensors},
                 )
+
+    def targets_sha256(self) -> str:
+        """Digest of the targets as int64, row by row: equal for equal tokens in either format."""
+        digest = hashlib.sha256(str(self._shapes["targets"]).encode())
+        num_steps, num_tokens, _ = self.shape
+        rows = max(1, WINDOW_BYTES // (8 * num_tokens))
+        for first in range(0, num_steps, rows):
+            part = self._read("targets", slice(first, first + rows), slice(None))
+            digest.update(part.numpy().astype("<i8").tobytes())
+        return digest.hexdigest()
 
     def __enter__(self) -> LogitReader:
         return self

@@ -8,7 +8,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 
 import torch
@@ -19,9 +19,10 @@ from wbgpu.aggregate.summary import summarize
 from wbgpu.episodes.digests import DatasetDigest, file_sha256
 from wbgpu.episodes.logits import LogitFiles
 from wbgpu.episodes.pairing import EpisodePair
-from wbgpu.errors import NothingScoredError
+from wbgpu.errors import InputError, NothingScoredError
 from wbgpu.evaluation.environment import device_name, environment
 from wbgpu.evaluation.episode import unsupported_infos
+from wbgpu.evaluation.logit_reader import LogitReader
 from wbgpu.evaluation.module import EvaluationModule
 from wbgpu.evaluation.progress import EvaluationProgress
 from wbgpu.evaluation.request import EvaluationRequest, resolve_device
@@ -194,8 +195,9 @@ def _digests(
     digests = {}
     for pair in pairs:
         files = [("ground_truth", pair.ground_truth), ("prediction", pair.prediction)]
-        if pair.episode_id in logits:
-            files += logits[pair.episode_id].paths.items()
+        tokens = logits.get(pair.episode_id)
+        if tokens is not None:
+            files += [item for item in tokens.paths.items() if item[0] != "targets"]
         for role, path in files:
             if stop.is_set():
                 return None, {}
@@ -206,6 +208,10 @@ def _digests(
                 digests[f"{role}/{pair.episode_id}"] = digest
             except OSError:
                 dataset = None if role == "ground_truth" else dataset
+        if tokens is not None:
+            # What they say and not their file, in which logits may stand as well.
+            with suppress(InputError), LogitReader(tokens) as reader:
+                digests[f"targets/{pair.episode_id}"] = reader.targets_sha256()
     return None if dataset is None else dataset.identifier(), digests
 
 

@@ -94,7 +94,8 @@ class Provenance:
         statistics_path: ``reference``, ``cpu`` or ``triton``.
         decoder: backend name.
         input_sha256: by ``ground_truth/<episode_id>`` and ``prediction/<episode_id>``, and where
-            there are saved logits ``logits/<episode_id>`` and so on.
+            there are saved logits ``logits/<episode_id>`` and so on; ``targets/<episode_id>`` is of
+            the target tokens themselves, whatever file holds them.
         configuration: the resolved configuration of the run.
         configuration_file: the wbgpu.yml or worldbench.yml that was read, or ``None``.
         command: the command line, or ``None`` when called from Python.
