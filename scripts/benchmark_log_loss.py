@@ -16,17 +16,15 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 
 import torch
+from machine import machine
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torchmetrics.functional.text import perplexity
@@ -108,23 +106,6 @@ def peak_memory_mb(name: str, num_classes: int) -> float:
     return float(json.loads(done.stdout.splitlines()[-1]))
 
 
-def machine() -> dict[str, object]:
-    info = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = [line for line in cpuinfo.read_text().splitlines() if ":" in line]
-        info = dict(map(str.strip, line.split(":", 1)) for line in reversed(lines)).get(
-            "model name", info
-        )
-    return {
-        "processor": info,
-        "num_cores": os.cpu_count(),
-        "load_average": os.getloadavg()[0],
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("torch", "torchmetrics", "numpy", "numba")},
-    }
-
-
 def _ratio(ours: list[float], theirs: list[float]) -> float:
     return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
 
@@ -200,7 +181,7 @@ def main() -> None:
             "quick": arguments.quick,
             "rounds": num_rounds,
             "logits_mb": 32,
-            "machine": machine(),
+            "machine": machine(("wbgpu", "torch", "torchmetrics", "numpy", "numba")),
             "rows": rows,
         }
         arguments.output.write_text(json.dumps(report, indent=2) + "\n")

@@ -20,9 +20,9 @@ short and a long episode, few and many. Frames stream; the result, 10 kB a step,
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
-import platform
 import re
 import statistics
 import subprocess
@@ -30,12 +30,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from machine import machine
 
 NUM_CORES = 2
 NUM_CONTEXT = 1
@@ -96,7 +96,10 @@ def measure(quick: bool) -> dict[str, Any]:
         "sizes": rows,
         "linear": linear,
         "memory": memory,
-        "machine": machine(),
+        "machine": {
+            **machine(("wbgpu", "torch", "numpy", "av", "numba")),
+            "num_cores_used": NUM_CORES,
+        },
     }
 
 
@@ -155,7 +158,22 @@ def measure_linear(
             f"decode only {row['decode_seconds_against_proportional']:.2f}",
             flush=True,
         )
+    add_marginal_costs(rows, times)
     return rows
+
+
+def add_marginal_costs(
+    rows: list[dict[str, float]], times: dict[int, list[dict[str, dict[str, float]]]]
+) -> None:
+    """What a further frame costs: fixed costs make short episodes dearer a frame."""
+    totals = {
+        length: statistics.median(found["whole"]["cpu_seconds"] for found in rounds)
+        for length, rounds in times.items()
+    }
+    for row, (shorter, longer) in zip(rows[1:], itertools.pairwise(totals), strict=True):
+        cost = (totals[longer] - totals[shorter]) / (longer - shorter)
+        row["cpu_seconds_per_further_frame"] = cost
+        print(f"T={shorter} to {longer}: {1e3 * cost:.2f} ms CPU a further frame", flush=True)
 
 
 def measure_memory(
@@ -327,20 +345,6 @@ def peak_megabytes() -> float:
     match = re.search(r"VmHWM:\s+(\d+)", status)
     assert match
     return int(match[1]) / 1024
-
-
-def machine() -> dict[str, Any]:
-    packages = ("wbgpu", "torch", "numpy", "av", "numba")
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return {
-        "processor": names[0] if names else platform.processor(),
-        "num_cores_used": NUM_CORES,
-        "num_cores": os.cpu_count(),
-        "load_average": os.getloadavg()[0],
-        "python": platform.python_version(),
-        **{package: version(package) for package in packages},
-    }
 
 
 if __name__ == "__main__":

@@ -16,16 +16,15 @@ import argparse
 import ctypes
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 import torch
+from machine import machine
 from statistics_candidates import PACKAGES, Candidate, candidates, missing_packages
 from statistics_cases import NUM_FRAMES, ORACLES, Frames, accuracy_cases, natural_frames
 
@@ -93,28 +92,6 @@ def peak_memory_mb(name: str) -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def machine() -> dict[str, object]:
-    info = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = [line for line in cpuinfo.read_text().splitlines() if ":" in line]
-        fields = dict(map(str.strip, line.split(":", 1)) for line in reversed(lines))
-        info = fields.get("model name", info)
-    versions = {}
-    for name in ("torch", "numpy", "numba", *PACKAGES):
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            versions[name] = "missing"
-    return {
-        "processor": info,
-        "num_cores": os.cpu_count(),
-        "load_average": os.getloadavg()[0],
-        "python": platform.python_version(),
-        **versions,
-    }
-
-
 def _ratio(reference: list[float], measured: list[float]) -> float:
     return statistics.median(a / b for a, b in zip(reference, measured, strict=True))
 
@@ -164,7 +141,7 @@ def main() -> None:
             "num_frames": NUM_FRAMES,
             "rounds": num_rounds,
             "natural_frames": source,
-            "machine": machine(),
+            "machine": machine(("torch", "numpy", "numba", *PACKAGES)),
             "missing": missing,
             "rows": rows,
         }

@@ -14,17 +14,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from machine import machine
 
 WORLDBENCH_ENVIRONMENT = {
     "MALLOC_MMAP_THRESHOLD_": "1000000000",
@@ -268,27 +267,11 @@ def main() -> None:
         "figures": {
             f"speedup_t{row['num_steps']}": row["wall_seconds_ratio"] for row in measured["rows"]
         },
-        "machine": {
-            "processor": _processor(),
-            "num_cores": os.cpu_count(),
-            "load_average": os.getloadavg()[0],
-            "python": platform.python_version(),
-            **{
-                package: version(package)
-                for package in ("wbgpu", "worldbench", "torch", "numpy", "scikit-image", "decord2")
-            },
-        },
+        "machine": machine(("wbgpu", "worldbench", "torch", "numpy", "scikit-image", "decord2")),
         **measured,
     }
     if arguments.json:
         arguments.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-
-
-def _processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor()
 
 
 if __name__ == "__main__":

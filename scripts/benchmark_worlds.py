@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from machine import machine
 
 from wbgpu.worlds import Renderer, World, WorldBatch, WorldDefinition, load_world, world_names
 
@@ -50,7 +48,7 @@ def main() -> None:
         "num_worlds": arguments.num_worlds,
         "rounds": rounds,
         "worlds": rows,
-        "machine": machine(),
+        "machine": machine(("wbgpu", "numpy")),
     }
     if arguments.output:
         arguments.output.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
@@ -108,16 +106,6 @@ def frames_per_second(definition: WorldDefinition, states: np.ndarray[Any, Any])
     start = time.thread_time()
     renderer.frames(states)
     return len(states) / (time.thread_time() - start)
-
-
-def machine() -> dict[str, Any]:
-    return {
-        "processor": platform.processor() or platform.machine(),
-        "num_cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "numpy": version("numpy"),
-        "wbgpu": version("wbgpu"),
-    }
 
 
 if __name__ == "__main__":

@@ -127,6 +127,8 @@ def test_a_torch_module_plays_from_a_checkpoint(folder, capsys):
     logits = ["contestant=logits", "contestant.checkpoint=model.pt"]
     result = load_result(played("model", *logits, module))
     assert result.expected_regret_nats > 0
+    # Its numbers are torch's.
+    assert result.environment["torch"] == torch.__version__.partition("+")[0]
     assert "name the class" in error_of(capsys, "regret", *SMALL, *logits)
     missing = "missing value for contestant.checkpoint"
     assert missing in error_of(capsys, "regret", *SMALL, "contestant=logits")

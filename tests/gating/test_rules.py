@@ -106,12 +106,23 @@ def test_a_native_metric_that_was_measured_on_no_episode_does_not_pass() -> None
     assert kinds(gate(after, after, required_metrics=("psnr",))) == ["required_metric"]
 
 
-def test_a_native_metric_that_the_candidate_was_not_asked_for_is_no_loss() -> None:
+def test_a_native_metric_that_a_file_of_worldbench_lacks_is_no_loss() -> None:
     """A baseline of ours must be comparable with a candidate scored by worldbench."""
     visual = available("visual_similarity", [50.0])
     before = suite([episode("a", [visual, available("psnr", [30.0])], 1)])
-    after = suite([episode("a", [visual], 1)])
+    after = replace(suite([episode("a", [visual], 1)]), protocol=None)
     assert gate(before, after).status == "PASS"
+
+
+def test_a_metric_that_the_candidate_left_out_fails_strictly() -> None:
+    """Worse tokens would pass by being evaluated without them."""
+    visual, tokens = available("visual_similarity", [50.0]), available("log_loss", [4.0])
+    both, pixels = suite([episode("a", [visual, tokens], 1)]), suite([episode("a", [visual], 1)])
+    (failure,) = gate(both, pixels).failures
+    assert failure.kind == "configuration_mismatch"
+    assert failure.evidence == {"details": ["metrics measured in the baseline only: log_loss"]}
+    assert gate(both, pixels, strict_config_match=False).status == "PASS"
+    assert gate(pixels, both).status == "PASS"
 
 
 def test_p44_p45_differing_settings_fail_strictly_and_warn_otherwise() -> None:

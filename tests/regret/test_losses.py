@@ -128,5 +128,9 @@ def test_shapes_that_differ_are_refused():
         kl_nats([0.5, 0.5], [0.5, 0.25, 0.25])
 
 
-def test_sums_off_by_less_than_the_tolerance_are_used_as_they_are():
-    assert log_loss_nats([0.5, 0.5 + 9e-7], 1) == -math.log(0.5 + 9e-7)
+def test_what_a_sum_is_off_by_earns_nothing():
+    """Used as it is, a forecast of more than 1 in all would gain up to 1e-6 nats at every step."""
+    row = [0.5, 0.5 + 9e-7]
+    assert log_loss_nats(row, 1) == pytest.approx(-math.log(row[1] / sum(row)), rel=1e-14)
+    assert log_loss_nats([1 + 9e-7], 0) == 0.0
+    assert abs(kl_nats([0.5, 0.5], [0.5 + 4e-7, 0.5 + 4e-7])) < 1e-15

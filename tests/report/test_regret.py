@@ -79,6 +79,12 @@ def test_a_verdict_begins_with_its_status_and_says_why():
     assert regret_verdict_summary(verdict("mixed", "oracle")).startswith("PASS\n")
 
 
+def test_a_loss_at_the_first_step_alone_is_not_said_to_be_over_steps():
+    """`over steps t+1 to t+1` reads like a fault."""
+    text = regret_verdict_summary(verdict("mixed", "kt", max_regret_increase=9))
+    assert re.search(r"^Expected regret at t\+1: ", text, re.MULTILINE)
+
+
 def test_an_infinite_loss_is_the_first_reason():
     text = regret_verdict_summary(verdict("oracle", "reckless"))
     assert "Regression detected:\nInfinite loss: the candidate ruled out what happened at" in text

@@ -120,3 +120,15 @@ def test_a_size_that_turns_in_a_long_video(tmp_path, monkeypatch, degrees):
 
 def _nhwc(frames):
     return frames.permute(0, 2, 3, 1).numpy()
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.mkv", "a.webm"])
+def test_a_long_video_is_described_like_a_short_one(tmp_path, monkeypatch, name):
+    """A frame rate read after closing was sometimes another one, and refused the pair."""
+    codec = "libvpx-vp9" if name == "a.webm" else "libx264"
+    path = encode(tmp_path / name, pictures(30, 48, 64), codec=codec, rate=7)
+    expected = PyavDecoder().open(path).info
+    assert expected.fps == 7
+    limit_kept_pixels(monkeypatch, 0)
+    for _ in range(20):
+        assert PyavDecoder().open(path).info == expected

@@ -152,6 +152,10 @@ def _mismatches(baseline: SuiteResult, candidate: SuiteResult) -> Iterator[str]:
             values = (getattr(baseline.protocol, key), getattr(candidate.protocol, key))
             if values[0] != values[1]:
                 yield f"protocols differ in {key}: {values[0]} vs {values[1]}"
+        # What a candidate leaves out cannot get worse; a file of worldbench has no choice.
+        lost = set(baseline.protocol.metric_ids) - set(candidate.protocol.metric_ids)
+        if lost:
+            yield f"metrics measured in the baseline only: {', '.join(sorted(lost))}"
 
 
 def _refuse_other_definitions(baseline: SuiteResult, candidate: SuiteResult) -> None:

@@ -14,9 +14,6 @@ from wbgpu.records.regret_file import regret_payload
 TOLERANCE = 1e-9
 """Numbers may differ by this, or by this fraction of themselves."""
 
-_FORECAST_TOLERANCE = 1e-6
-"""Forecasts may sum to a little more than 1, so that a loss may be a little below 0."""
-
 
 def check_regret(result: RegretResult, path: str | Path) -> None:
     """Recompute every total and mean from the steps.
@@ -87,7 +84,7 @@ def _check_totals(totals: RegretTotals, num_steps: int, place: str, path: str | 
         ("log_loss_nats", regret + totals.reference_loss_nats),
     ):
         _check_same(getattr(totals, key), wanted, f"{place}.{key}", path)
-    lowest = -_FORECAST_TOLERANCE * num_steps
+    lowest = -TOLERANCE * num_steps
     for key, bound in (
         ("reference_loss_nats", lowest),
         ("log_loss_nats", lowest),

@@ -1,16 +1,15 @@
-"""The versions and the machine that a result was made with."""
+"""The versions that a result was made with. Imports no torch."""
 
 from __future__ import annotations
 
 import functools
 import platform
+import sys
 from importlib.metadata import PackageNotFoundError, version
-
-import torch
 
 from wbgpu.version import __version__
 
-_PACKAGES = (
+EVALUATION_PACKAGES = (
     "torch",
     "torchvision",
     "torchmetrics",
@@ -23,33 +22,34 @@ _PACKAGES = (
     "av",
     "pillow",
 )
+REGRET_PACKAGES = ("numpy",)
 
 
-def environment() -> dict[str, str]:
-    """Version of everything that can move a number, by name."""
-    return dict(_environment())
+def environment(packages: tuple[str, ...]) -> dict[str, str]:
+    """Version of everything that can move a number, by name.
+
+    Args:
+        packages: whose versions are wanted; one that is not installed is left out. That of torch is
+            given wherever it is loaded.
+    """
+    if "torch" in sys.modules and "torch" not in packages:
+        packages = (*packages, "torch")
+    return dict(_environment(packages))
 
 
 @functools.cache
-def _environment() -> dict[str, str]:
+def _environment(packages: tuple[str, ...]) -> dict[str, str]:
     # What is loaded stays, whatever is installed meanwhile; looking it up takes 3 ms.
     versions = {
         "wbgpu": __version__,
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
     }
-    for package in _PACKAGES:
+    for package in packages:
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    if torch.version.cuda is not None:
-        versions["cuda"] = torch.version.cuda
+    if "torch" in sys.modules and (cuda := sys.modules["torch"].version.cuda) is not None:
+        versions["cuda"] = cuda
     return versions
-
-
-def device_name(device: torch.device) -> str:
-    """``cpu``, or the CUDA device with its model, such as ``cuda:0 (NVIDIA H200)``."""
-    if device.type != "cuda":
-        return device.type
-    return f"{device} ({torch.cuda.get_device_name(device)})"

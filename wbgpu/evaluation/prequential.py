@@ -5,16 +5,14 @@ Imports no torch; whoever plays a torch module brings it along.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-import numpy as np
-
 from wbgpu.aggregate.regret_summary import summarize_regret
 from wbgpu.contestants import AnswerKey, Contestant, LogContestant
 from wbgpu.errors import ConfigurationError
+from wbgpu.evaluation.environment import REGRET_PACKAGES, environment
 from wbgpu.records.regret import EpisodeRegret, RegretResult
 from wbgpu.regret import RegretAccumulator
 from wbgpu.version import __version__
@@ -63,11 +61,7 @@ def run_regret(
         world_sha256=world.sha256,
         contestant=name or type(contestant).__name__,
         configuration=configuration,
-        environment={
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "platform": f"{platform.system()} {platform.machine()}",
-        },
+        environment=environment(REGRET_PACKAGES),
         command=command,
     )
 

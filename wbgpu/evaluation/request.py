@@ -165,3 +165,10 @@ def resolve_device(device: str) -> torch.device:
             f"device: {device!r} was asked for, but there are {torch.cuda.device_count()}"
         )
     return torch.device("cuda", index)
+
+
+def device_name(device: torch.device) -> str:
+    """``cpu``, or the CUDA device with its model, such as ``cuda:0 (NVIDIA H200)``."""
+    if device.type != "cuda":
+        return device.type
+    return f"{device} ({torch.cuda.get_device_name(device)})"

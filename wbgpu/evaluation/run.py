@@ -20,12 +20,12 @@ from wbgpu.episodes.digests import DatasetDigest, file_sha256
 from wbgpu.episodes.logits import LogitFiles
 from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.errors import InputError, NothingScoredError
-from wbgpu.evaluation.environment import device_name, environment
+from wbgpu.evaluation.environment import EVALUATION_PACKAGES, environment
 from wbgpu.evaluation.episode import unsupported_infos
 from wbgpu.evaluation.logit_reader import LogitReader
 from wbgpu.evaluation.module import EvaluationModule
 from wbgpu.evaluation.progress import EvaluationProgress
-from wbgpu.evaluation.request import EvaluationRequest, resolve_device
+from wbgpu.evaluation.request import EvaluationRequest, device_name, resolve_device
 from wbgpu.evaluation.token_losses import TOKEN_LOG_LOSS
 from wbgpu.records.suite import (
     SCHEMA_VERSION,
@@ -120,7 +120,7 @@ def _result(
             resize_policy="bilinear_antialias" if request.alignment == "safe" else "refuse",
         ),
         provenance=Provenance(
-            environment=environment(),
+            environment=environment(EVALUATION_PACKAGES),
             device=device_name(device),
             statistics_path=resolve_path(request.statistics_path, device),
             decoder=request.decoder.name,

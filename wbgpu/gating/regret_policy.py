@@ -14,8 +14,7 @@ REGRET_POLICY = "regret_increase"
 """Name of this policy in verdicts."""
 
 REGRET_TOLERANCE = 1e-6
-"""Nats per step that count as no increase: forecasts may sum to 1 within as much, which moves a
-loss by as much."""
+"""Nats per step that count as no increase: a model's float32 arithmetic moves a loss by as much."""
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ class RegretResult:
         per_variable: likewise, by name, in the world's order.
         regret_per_step, expected_regret_per_step: mean over episodes of totals / ``num_steps``.
         horizons: 1..T in order.
-        configuration: settings of world, contestant and run, as far as they are known.
+        configuration: settings of contestant and run, as far as they are known.
         environment: versions of what the numbers were made with.
         command: the command line, or ``None`` from Python.
     """

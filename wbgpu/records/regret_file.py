@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wbgpu.records.garbage import collection_paused
+from wbgpu.records.node import Node
 from wbgpu.records.regret import (
     REGRET_RESULT_TYPE,
     REGRET_SCHEMA_VERSION,
@@ -19,7 +20,6 @@ from wbgpu.records.regret import (
     RegretTotals,
 )
 from wbgpu.records.strict_json import Line
-from wbgpu.records.worldbench.node import Node
 
 _VIEWS = {
     "prefix": {

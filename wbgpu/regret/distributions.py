@@ -10,7 +10,7 @@ import numpy.typing as npt
 from wbgpu.errors import ConfigurationError
 
 SUM_TOLERANCE = 1e-6
-"""How far from 1 the probabilities of a row may sum; they are used as they are."""
+"""How far from 1 the probabilities of a row may sum; the rest is normalised away."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,7 +22,7 @@ def check_distributions(
     num_outcomes: int | None = None,
     num_rows: int | None = None,
 ) -> Floats:
-    """Probabilities as contiguous float64 ``[..., K]``, checked.
+    """Probabilities as contiguous float64 ``[..., K]``, checked and normalised.
 
     Args:
         probabilities: ``[..., K]``.
@@ -47,9 +47,7 @@ def check_distributions(
             _refuse(
                 name, where[:-1], f"outcome {where[-1]}: expected {expected}, got {array[where]}"
             )
-    sums = array.sum(axis=-1)
-    _check_sums(sums, name)
-    return array
+    return array / _checked_sums(array, name)[..., None]
 
 
 def log_probabilities(probabilities: Floats) -> Floats:
@@ -77,9 +75,8 @@ def check_log_distributions(
         where = tuple(np.argwhere(np.isnan(array))[0].tolist())
         _refuse(name, where[:-1], f"outcome {where[-1]}: expected a log-probability, got nan")
     with np.errstate(over="ignore"):
-        sums = np.exp(array).sum(axis=-1)
-    _check_sums(sums, name)
-    return array
+        probabilities = np.exp(array)
+    return array - np.log(_checked_sums(probabilities, name))[..., None]
 
 
 def log_softmax(logits: npt.ArrayLike, name: str = "logits") -> Floats:
@@ -130,7 +127,8 @@ def _check_shape(array: Floats, name: str, num_outcomes: int | None, num_rows: i
         raise ConfigurationError(f"{name}: expected {num_outcomes} outcomes, got {array.shape[-1]}")
 
 
-def _check_sums(sums: Floats, name: str) -> None:
+def _checked_sums(probabilities: Floats, name: str) -> Floats:
+    sums: Floats = np.asarray(probabilities.sum(axis=-1))
     # Written so that a sum that is not a number is refused too.
     is_bad = ~(np.abs(sums - 1.0) <= SUM_TOLERANCE)
     if is_bad.any():
@@ -141,6 +139,7 @@ def _check_sums(sums: Floats, name: str) -> None:
             f"the probabilities sum to {sums[row]:.9g}, expected 1 within {SUM_TOLERANCE:g}; "
             "normalise them",
         )
+    return sums
 
 
 def _refuse(name: str, row: tuple[int, ...], reason: str) -> NoReturn:

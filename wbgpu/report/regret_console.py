@@ -10,6 +10,7 @@ from wbgpu.report.regret_failures import (
     regret_limits_line,
 )
 from wbgpu.report.regret_rows import (
+    CHANGE_HEADER,
     HORIZON_HEADER,
     OVERALL_HEADER,
     VARIABLE_HEADER,
@@ -58,13 +59,17 @@ def regret_verdict_summary(verdict: RegretVerdict) -> str:
         f"Baseline:  {one_line(baseline.contestant)}",
         f"Candidate: {one_line(candidate.contestant)}",
         "",
+    ]
+    changes = (
         "Expected regret, nats per step (lower is better; the gate decides on it):",
         change_text(comparison.expected),
-    ]
-    lines += [text for text in (interval_text(comparison.expected),) if text is not None]
-    lines += [text for text in (regret_effect_line(verdict),) if text is not None]
-    lines += ["Realised regret, nats per step (not gated):", change_text(comparison.realised)]
-    lines += [text for text in (interval_text(comparison.realised),) if text is not None]
+        interval_text(comparison.expected),
+        regret_effect_line(verdict),
+        "Realised regret, nats per step (not gated):",
+        change_text(comparison.realised),
+        interval_text(comparison.realised),
+    )
+    lines += [line for line in changes if line is not None]
     if verdict.failures:
         lines += ["", "Regression detected:", *map(regret_failure_line, verdict.failures)]
     else:
@@ -72,9 +77,8 @@ def regret_verdict_summary(verdict: RegretVerdict) -> str:
     lines += ["", regret_limits_line(verdict)]
     if verdict.warnings:
         lines += ["", "Warnings:", *(f"- {warning}" for warning in verdict.warnings)]
-    header = ("variable", "baseline", "candidate", "change")
     lines += ["", "Expected regret by variable, nats per step:"]
-    lines += aligned([header, *_plain(change_rows(comparison))])
+    lines += aligned([CHANGE_HEADER, *_plain(change_rows(comparison))])
     return "\n".join(lines)
 
 

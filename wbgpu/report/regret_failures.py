@@ -19,7 +19,8 @@ def regret_failure_line(failure: Failure) -> str:
         )
     where = ""
     if failure.kind == "horizon_regret":
-        where = f" over steps t+1 to {horizon_label(evidence['horizon'])}"
+        label = horizon_label(evidence["horizon"])
+        where = f" at {label}" if evidence["horizon"] == 1 else f" over steps t+1 to {label}"
     line = (
         f"Expected regret{where}: {nats(evidence['baseline'])} -> {nats(evidence['candidate'])} "
         f"({signed_quantity(evidence['change'], 'nats')}) nats per step; allowed increase "

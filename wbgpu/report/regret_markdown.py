@@ -12,6 +12,7 @@ from wbgpu.report.regret_failures import (
     regret_limits_line,
 )
 from wbgpu.report.regret_rows import (
+    CHANGE_HEADER,
     HORIZON_HEADER,
     OVERALL_HEADER,
     VARIABLE_HEADER,
@@ -100,11 +101,10 @@ def _change_lines(comparison: RegretComparison) -> list[str]:
 
 
 def _variable_section(comparison: RegretComparison) -> list[str]:
-    header = ("variable", "baseline", "candidate", "change")
     return [
         "## Expected regret by variable, nats per step",
         "",
-        *table("lrrr", header, _escaped(change_rows(comparison))),
+        *table("lrrr", CHANGE_HEADER, _escaped(change_rows(comparison))),
     ]
 
 

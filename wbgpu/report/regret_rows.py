@@ -18,6 +18,7 @@ HORIZON_HEADER = (
     "summed up to it",
     "standard error",
 )
+CHANGE_HEADER = ("variable", "baseline", "candidate", "change")
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _CURVE_WIDTH = 60

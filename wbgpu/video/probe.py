@@ -87,9 +87,9 @@ def probe(
         scan.run(container, verify=bool(verify) and not can_wait)
         scan.raise_if_damaged()
         scan.raise_if_end_is_missing(container)
-    if can_wait and not scan.has_a_frame_a_packet():
-        return probe(path, num_threads=num_threads, on_frame=on_frame)
-    return scan.describe()
+        if not can_wait or scan.has_a_frame_a_packet():
+            return scan.describe()  # here, because a closed container forgets its frame rate
+    return probe(path, num_threads=num_threads, on_frame=on_frame)
 
 
 def _is_long(container: InputContainer, stream: VideoStream) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wbgpu.records.metric import SCORE_UNIT
+from wbgpu.records.node import Node
 from wbgpu.records.profile import worldbench_metric_info
 from wbgpu.records.worldbench.extension import EXTENSION
-from wbgpu.records.worldbench.node import Node
 
 
 def check_agreement(root: Node, composite: Sequence[str]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from wbgpu.records.node import Node
 from wbgpu.records.summary import Coverage, Distribution
-from wbgpu.records.worldbench.node import Node
 
 
 def distribution_payload(distribution: Distribution | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from wbgpu.records.metric import MetricOutcome
+from wbgpu.records.node import Node
 from wbgpu.records.suite import EpisodeResult
 from wbgpu.records.worldbench.extension import (
     EXTENSION,
@@ -15,7 +16,6 @@ from wbgpu.records.worldbench.extension import (
 )
 from wbgpu.records.worldbench.horizons import horizon_entries
 from wbgpu.records.worldbench.metric_entries import parse_outcome
-from wbgpu.records.worldbench.node import Node
 from wbgpu.records.worldbench.provenance import parse_alignment
 
 

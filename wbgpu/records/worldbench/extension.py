@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from wbgpu.records.metric import MetricInfo, MetricOutcome
+from wbgpu.records.node import Node
 from wbgpu.records.suite import (
     EpisodeFailure,
     EpisodeResult,
@@ -20,7 +21,6 @@ from wbgpu.records.suite import (
 )
 from wbgpu.records.video import Alignment, VideoInfo
 from wbgpu.records.worldbench.metric_entries import frozen, plain
-from wbgpu.records.worldbench.node import Node
 
 EXTENSION = "wbgpu"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wbgpu.records.worldbench.node import Node
+from wbgpu.records.node import Node
 
 
 def horizon_label(horizon: int) -> str:

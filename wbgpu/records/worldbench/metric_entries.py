@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from wbgpu.records.metric import MetricOutcome
+from wbgpu.records.node import Node
 from wbgpu.records.profile import worldbench_metric_info
-from wbgpu.records.worldbench.node import Node
 
 _MADE_ON_WRITING = {
     "visual_similarity": ("frame_pairs",),

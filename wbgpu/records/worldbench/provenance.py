@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from wbgpu.records.node import Node
 from wbgpu.records.video import Alignment, VideoInfo
-from wbgpu.records.worldbench.node import Node
 
 _POLICIES = {
     "strict": {

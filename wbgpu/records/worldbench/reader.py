@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wbgpu.records.metric import MetricInfo
+from wbgpu.records.node import Node
 from wbgpu.records.profile import DEFAULT_WEIGHTS, worldbench_metric_info
 from wbgpu.records.suite import (
     SCHEMA_VERSION,
@@ -29,7 +30,6 @@ from wbgpu.records.worldbench.extension import (
     parse_protocol,
     parse_provenance,
 )
-from wbgpu.records.worldbench.node import Node
 from wbgpu.records.worldbench.summaries import parse_horizons, parse_metric_summary
 
 _KNOWN_VERSIONS = ("1", SCHEMA_VERSION)

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from wbgpu.records.node import Node
 from wbgpu.records.strict_json import Line
 from wbgpu.records.suite import EpisodeResult, SuiteResult, unavailable_episodes
 from wbgpu.records.summary import Distribution, HorizonSummary, MetricSummary, missing_status
 from wbgpu.records.worldbench.distributions import distribution_payload, parse_distribution
 from wbgpu.records.worldbench.extension import EXTENSION
 from wbgpu.records.worldbench.horizons import horizon_entries, horizon_label
-from wbgpu.records.worldbench.node import Node
 
 
 def metric_summary_payload(summary: MetricSummary) -> dict[str, Any]:
