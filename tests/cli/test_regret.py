@@ -96,6 +96,17 @@ def test_a_world_and_a_contestant_of_ones_own(folder):
     assert result.expected_regret_nats == 0.0
 
 
+def test_an_interrupted_run_leaves_no_folder(monkeypatch, capsys):
+    """An empty one would be taken for the latest run."""
+
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("wbgpu.evaluation.prequential.run_regret", interrupted)
+    assert run(["regret", *SMALL]) == 130
+    assert not list(Path(".wbgpu/regrets").iterdir())
+
+
 def test_seeds_are_a_number_or_a_list():
     assert load_result(played("a", "first_seed=5")).seeds == tuple(range(5, 11))
     assert load_result(played("b", "seeds=[3,1]")).seeds == (3, 1)
@@ -130,6 +141,19 @@ def test_a_torch_module_plays_from_a_checkpoint(folder, capsys):
     # Its numbers are torch's.
     assert result.environment["torch"] == torch.__version__.partition("+")[0]
     assert "name the class" in error_of(capsys, "regret", *SMALL, *logits)
+    for arguments in ("contestant.arguments.num_inputs=3", "contestant.arguments={num_inputs: 3}"):
+        again = load_result(played("again", *logits, module, arguments))
+        assert again.expected_regret_nats == result.expected_regret_nats
+    sweep = [*SMALL, *logits, module, "contestant.arguments.num_inputs=3,4"]
+    capsys.readouterr()
+    assert run(["regret", "--multirun", *sweep]) == 2
+    assert "does not fit" in capsys.readouterr().err
+    assert len(list(Path(".wbgpu/sweeps").rglob("result.json"))) == 1
+    wrong = "contestant.arguments.hidden=32"
+    assert "cannot make" in error_of(capsys, "regret", *SMALL, *logits, module, wrong)
+    one_hot = "contestant.encoding=one_hot"
+    error = error_of(capsys, "regret", *SMALL, *logits, module, one_hot)
+    assert "test_logits.Linear' was given state float32 [6, 7]" in error
     missing = "missing value for contestant.checkpoint"
     assert missing in error_of(capsys, "regret", *SMALL, "contestant=logits")
 
@@ -149,6 +173,8 @@ def test_a_torch_module_plays_from_a_checkpoint(folder, capsys):
             "context of 'gripper': unknown variable 'lamb'; nearest: 'block'",
         ),
         (["seeds=0"], "seeds: expected at least 1, got 0"),
+        (["seeds=1000000000000"], "seeds: expected at most 10,000,000"),
+        (["contestant.arguments.x=1"], "unexpected keyword argument 'arguments'"),
         (["seeds=many"], "seeds: expected a number of episodes or a list of seeds, got 'many'"),
         (["seeds=[1,1]"], "seeds: 1 stands twice"),
         (["seeds=[1,2]", "first_seed=3"], "first_seed: seeds are listed"),

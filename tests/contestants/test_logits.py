@@ -58,6 +58,11 @@ class Wrong(torch.nn.Module):
         }[self.kind]
 
 
+class Broken(torch.nn.Module):
+    def forward(self, state, action):
+        raise RuntimeError("boom")
+
+
 @pytest.fixture
 def model():
     with torch.random.fork_rng():
@@ -180,6 +185,37 @@ def test_output_that_is_no_logits_is_refused_by_variable(tmp_path, kind, message
     contestant = made(tmp_path, Wrong(kind), kind=kind)
     with pytest.raises(ConfigurationError, match=message):
         contestant.predict(np.zeros((3, 2), dtype=np.int64), np.zeros(3, dtype=np.int64))
+
+
+def test_a_module_that_raises_is_named_with_what_it_was_given(tmp_path, model):
+    """A mistake of the user's, or the wrong encoding, and no fault of ours."""
+    state, action = np.zeros((3, 2), dtype=np.int64), np.zeros(3, dtype=np.int64)
+    given = r"was given state int64 \[3, 2\], action int64 \[3\] \(encoding=index, batch_size=3\)"
+    raising = made(tmp_path, Broken())
+    message = rf"step 1 .*module '{HERE}\.Broken' {given} and raised RuntimeError: boom"
+    with pytest.raises(ConfigurationError, match=message):
+        run_regret(WORLD, raising, range(3), 5)
+    wrong_encoding = LogitsModule(
+        WORLD.schema, weights(tmp_path, model), f"{HERE}.Linear", encoding="one_hot"
+    )
+    message = r"state float32 \[3, 7\], action float32 \[3, 3\] \(encoding=one_hot"
+    with pytest.raises(ConfigurationError, match=message):
+        wrong_encoding.predict(state, action)
+    static = torch.export.export(model, (torch.tensor(state), torch.tensor(action)))
+    torch.export.save(static, tmp_path / "static.pt2")
+    contestant = LogitsModule(WORLD.schema, tmp_path / "static.pt2")
+    contestant.predict(state, action)
+    with pytest.raises(ConfigurationError, match=r"static\.pt2' was given .*batch_size=2"):
+        contestant.predict(state[:2], action[:2])
+
+
+@pytest.mark.parametrize("far", [1e120, -1e120, 1.7e308])
+def test_losses_too_large_for_a_file_are_refused_by_variable_and_row(tmp_path, far):
+    """Squares of finite losses overflowed, and files held what their reader refuses."""
+    contestant = made(tmp_path, Fixed([0.0] * 5, [0.0, 0.0]), belt=[0.0] * 5, lamp=[0.0, 0.0])
+    contestant._module.logits[1] = torch.tensor([0.0, far], dtype=torch.float64)
+    with pytest.raises(ConfigurationError, match=r"logits of 'lamp', row 0, outcome 1: .*5e.89"):
+        run_regret(WORLD, contestant, range(4), 50)
 
 
 def test_what_cannot_be_loaded_is_refused_with_a_reason(tmp_path, model):

@@ -24,6 +24,11 @@ def explained(config_name, *overrides):
         ("regret", ["world=chain"], "unknown option of 'world' 'chain'; nearest: 'markov_chain'"),
         ("regret", ["contestant.contxt=[]"], "nearest: 'contestant.context'"),
         ("regret", ["contestant=logits", "contestant.divice=cuda"], "'contestant.device'"),
+        (
+            "regret",
+            ["contestant=logits", "contestant.arguments={hidden: 32}"],
+            "cannot set 'contestant.arguments' so: it is given a key that it lacks",
+        ),
         ("regret", ["seeds=[1"], "cannot read the override 'seeds=[1'"),
     ],
 )

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import statistics
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -133,6 +134,20 @@ def test_infinite_losses_are_counted_beside_the_finite_part():
     ("changes", "message"),
     [
         ({"seeds": []}, "seeds: expected at least one"),
+        ({"seeds": np.array([], dtype=int)}, "seeds: expected at least one"),
+        ({"seeds": np.zeros((2, 2), dtype=int)}, r"seeds: expected one dimension, got \[2, 2\]"),
+        ({"seeds": np.array([0.5])}, "seeds: expected an integer, got .*0.5"),
+        ({"seeds": [1.5]}, "seeds: expected an integer, got 1.5"),
+        ({"seeds": [True]}, "seeds: expected an integer, got True"),
+        ({"seeds": 5}, "seeds: expected a sequence or array of integers, got int"),
+        ({"seeds": {1, 2}}, "seeds: .* got set"),
+        ({"seeds": iter([1])}, "seeds: .* got list_iterator"),
+        ({"seeds": "12"}, "seeds: .* got str"),
+        ({"seeds": range(10**30)}, "are more than the 16,777,216 steps"),
+        ({"num_steps": 1.5}, "num_steps: expected an integer, got 1.5"),
+        ({"num_steps": "a"}, "num_steps: expected an integer, got 'a'"),
+        ({"num_steps": True}, "num_steps: expected an integer, got True"),
+        ({"batch_size": 1.5}, "batch_size: expected an integer, got 1.5"),
         ({"seeds": [1, 2, 1]}, "seeds: 1 stands twice"),
         ({"seeds": [-1]}, "seed"),
         ({"seeds": [2**64]}, "seed"),
@@ -156,8 +171,31 @@ def test_a_contestant_cannot_write_to_the_world():
             state[:] = 0
             return super().predict(state, action)
 
-    with pytest.raises(ValueError, match="read-only"):
+    message = "step 1 of .*contestant Vandal raised ValueError: .*read-only"
+    with pytest.raises(ConfigurationError, match=message):
         run_regret(BOWL, Vandal(BOWL.schema), [0], 5)
+
+
+@pytest.mark.parametrize(
+    "seeds", [np.arange(3), np.arange(3, dtype=np.uint8), (0, 1, 2), list(np.arange(3))]
+)
+def test_seeds_are_any_sequence_or_array(seeds):
+    """With the same numbers; and integers of NumPy's could not be written as JSON."""
+    contestant = Uniform(BOWL.schema)
+    result = run_regret(BOWL, contestant, seeds, np.int64(4), batch_size=2)
+    assert same(result, run_regret(BOWL, contestant, range(3), 4))
+    assert {type(seed) for seed in result.seeds} == {int}
+    assert type(result.num_steps) is int
+
+
+@pytest.mark.parametrize("forecast", [None, {"x": 1}, (row for row in ()), np.zeros((5, 1, 2))])
+def test_a_forecast_that_is_no_tuple_is_refused_with_the_contestant(forecast):
+    class Odd(Uniform):
+        def predict(self, state, action):
+            return forecast
+
+    with pytest.raises(ConfigurationError, match=r"contestant Odd: expected a tuple .* each var"):
+        run_regret(BOWL, Odd(BOWL.schema), [0], 5)
 
 
 def test_a_forecast_that_is_none_is_refused_with_step_variable_and_row():

@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -126,6 +127,8 @@ def test_horizons_can_be_said():
     flat["step"] = step[..., None].expand(3, 4, 2).flatten()[order]
     assert_same(scores(flat), whole)
     assert_same(scores({**given_, "step": step.int()}), whole)
+    one = {key: value[0, 1, 0] for key, value in given_.items()}
+    assert scores({**one, "step": np.int64(2)})["step_count"].tolist() == [0, 1, 0, 0]
 
 
 def test_horizons_that_do_not_fit_are_refused():
@@ -140,8 +143,14 @@ def test_horizons_that_do_not_fit_are_refused():
         metric.update(given_["logits"].flatten(0, 2), given_["target"].flatten())
     with pytest.raises(ValueError, match=r"step \(4,\): .*\(3, 4, 2\)"):
         metric.update(**given_, step=torch.arange(4))
-    with pytest.raises(TypeError, match="step: expected integers"):
-        metric.update(**given_, step=torch.ones(3, 4))
+    with pytest.raises(ValueError, match=f"horizon {2**63}"):
+        metric.update(**given_, step=2**63)
+    for dtype in (torch.float32, torch.bool, torch.complex64):
+        with pytest.raises(TypeError, match="step: expected integers"):
+            metric.update(**given_, step=torch.ones((3, 4), dtype=dtype))
+    for step, kind in ((True, "bool"), (1.0, "float")):
+        with pytest.raises(TypeError, match=f"step: expected an integer or .* got {kind}"):
+            metric.update(**given_, step=step)
     valid = torch.ones((3, 4), dtype=torch.bool)
     with pytest.raises(TypeError, match=r"valid: expected torch\.bool, got torch\.int64"):
         metric.update(**given_, valid=valid.long())
@@ -193,16 +202,34 @@ def test_variables_that_do_not_fit_are_refused():
             given_["logits"], {**given_["target"], "gripper": given_["target"]["gripper"][:, :3]}
         )
     bad = {**given_["target"], "gripper": given_["target"]["gripper"] + 3}
-    with pytest.raises(ValueError, match=r"row \[0, 0, 0\]"):
+    with pytest.raises(ValueError, match=r"target of 'gripper' row \[0, 0, 0\]"):
         metric.update(given_["logits"], bad)
+    text = {**given_["logits"], "gripper": given_["logits"]["gripper"].numpy()}
+    with pytest.raises(TypeError, match="logits of 'gripper': expected a tensor, got ndarray"):
+        metric.update(text, given_["target"])
     with pytest.raises(TypeError, match=r"logits: expected a tensor, got dict; .*variables="):
         LogLossRegret(4).update(given_["logits"], given_["target"])
     assert not any(bool(state.any()) for state in metric.metric_state.values())
-    for wrong in ("block", ("block", "block")):
+    for wrong in ("block", ("block", "block"), (1, 2), ("", "block")):
         with pytest.raises(ConfigurationError, match="variables: expected distinct names"):
             LogLossRegret(4, variables=wrong)
-    with pytest.raises(ConfigurationError, match="num_horizons"):
-        LogLossRegret(0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_horizons": 0}, "num_horizons: expected an integer of at least 1, got 0"),
+        ({"num_horizons": 2.5}, "num_horizons: .* got 2.5"),
+        ({"num_horizons": True}, "num_horizons: .* got True"),
+        ({"num_horizons": "3"}, "num_horizons: .* got '3'"),
+        ({"forecast": "foo"}, "forecast: expected one of logits, log_probs, probabilities, got"),
+        ({"statistics_path": "foo"}, "statistics_path: expected one of auto, .* got 'foo'"),
+    ],
+)
+def test_wrong_settings_are_refused_when_the_metric_is_made(arguments, message):
+    """After an epoch of training it would be too late."""
+    with pytest.raises(ConfigurationError, match=message):
+        LogLossRegret(**arguments)
 
 
 def test_probabilities_are_a_forecast_too():
@@ -213,6 +240,24 @@ def test_probabilities_are_a_forecast_too():
     assert_same(got, scores(given_), rtol=1e-6)
     with pytest.raises(ValueError, match=r"probabilities row \[0, 0, 0\]: the probabilities sum"):
         scores({**given_, "logits": odds / 2}, forecast="probabilities")
+
+
+def test_losses_too_large_to_be_held_are_refused_by_row():
+    """Finite in float64 alone: their sums, or the squares of these, are not."""
+    logits = torch.zeros((1, 1, 2), dtype=torch.float64)
+    target = torch.tensor([[1]])
+    for far in (1e120, -1e120, -1.7e308, 1.7e308):
+        given_ = logits.clone()
+        given_[0, 0, 1] = far
+        with pytest.raises(ValueError, match=r"logits row \[0, 0\]: class 1 is .*5e\+89"):
+            scores({"logits": given_, "target": target}, num_horizons=1)
+    given_ = logits.clone()
+    given_[0, 0, 1] = -1e120
+    unseen = {"logits": given_, "target": target - 1}
+    assert scores(unseen, num_horizons=1)["log_loss_nats"] == 0
+    for part in ({"reference_logits": logits}, {"reference_loss_nats": target * 1e120}):
+        with pytest.raises(ValueError, match=r"row \[0, 0\]: "):
+            scores({**unseen, **part}, num_horizons=1)
 
 
 def test_infinite_losses_are_counted_where_they_are():

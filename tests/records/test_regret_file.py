@@ -76,6 +76,7 @@ def test_what_is_infinite_is_null_beside_its_count_and_finite_part():
         (["num_infinite"], 0.0, r"\$\.num_infinite: expected an integer >= 0"),
         (["reference_loss_nats"], None, r"\$\.reference_loss_nats: expected a number, got null"),
         (["seeds", 1, "seed"], "1", r"\$\.seeds\[1\]\.seed: expected an integer"),
+        (["seeds", 1, "seed"], 2**64, r"\$\.seeds\[1\]\.seed: expected .* below 2\*\*64"),
         (["seeds", 1, "step_regret_nats", 2], "x", r"\$\.seeds\[1\]\.step_regret_nats\[2\]"),
         (["seeds", 1, "step_regret_nats"], 1.0, r"step_regret_nats: expected a list"),
         (["seeds", 0, "finite_regret_nats"], True, r"finite_regret_nats: expected a number"),

@@ -201,7 +201,7 @@ def test_what_is_wrong_is_refused_by_name_and_counts_nothing(forecast, outcome, 
     assert episode.totals.log_loss_nats == pytest.approx(2 * math.log(2))
 
 
-@pytest.mark.parametrize("logs", [[[0.0, 0.0]], [[math.nan, 0.0]], [[math.inf, 0.0]]])
+@pytest.mark.parametrize("logs", [[[0.0, 0.0]], [[math.nan, 0.0]], [[math.inf, 0.0]], [[0, -1e91]]])
 def test_what_is_no_log_probabilities_is_refused(logs):
     accumulator = RegretAccumulator((Variable("coin", ("a", "b")),), 1)
     with pytest.raises(ConfigurationError, match="forecast of 'coin', row 0"):

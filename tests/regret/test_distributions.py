@@ -45,6 +45,8 @@ def test_is_what_scipy_says(logits):
         ([[0.0, 1.0], [math.nan, 0.0]], "logits, row 1: outcome 0: expected a logit, got nan"),
         ([[0.0, 1.0], [0.0, math.inf]], "logits, row 1: outcome 1: expected a logit, got inf"),
         ([[0.0, 1.0], [-math.inf] * 2], "logits, row 1: rules every outcome out"),
+        ([[0.0, 1.0], [0.0, -1e91]], "logits, row 1: outcome 1: expected a logit of at most 5e.89"),
+        ([[1e120, 0.0]], "logits, row 0: outcome 0: expected a logit of at most 5e.89"),
         ([], "logits: expected at least one outcome"),
         (["a"], "logits: expected an array of numbers"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import pickle
 import subprocess
 import sys
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from tests.oracles import log_loss_loops
 from wbgpu.errors import ConfigurationError
 from wbgpu.statistics import log_losses
+from wbgpu.statistics.logit_rows import RowError
 
 PATHS = ("cpu", "reference")
 HALVES = (torch.bfloat16, torch.float16)
@@ -274,12 +276,34 @@ def test_misfits_are_refused_and_show_shapes():
         log_losses(logits, target.to("meta"))
 
 
-@pytest.mark.parametrize("dtype", [torch.int32, torch.int16, torch.uint8])
-def test_targets_of_any_integers(dtype):
-    """Tokens are often kept as int32 or less."""
-    logits, target = random_logits(3, 5, 9, 1.0, 0.0, torch.float32)
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *(torch.int8, torch.int16, torch.int32),
+        *(torch.uint8, torch.uint16, torch.uint32, torch.uint64),
+    ],
+)
+@pytest.mark.parametrize("num_classes", [9, 256, 1000, 70000])
+def test_targets_of_any_integers(dtype, num_classes):
+    """Tokens are often kept as int32 or less, which cannot hold every number of classes."""
+    logits, target = random_logits(3, 5, num_classes, 1.0, 0.0, torch.float32)
+    target %= 128
     got = log_losses(logits, target.to(dtype)).loss_nats
     assert torch.equal(got, log_losses(logits, target).loss_nats)
+
+
+def test_a_target_beyond_int64_is_refused_by_row():
+    """Wrapped around, 2**64 - 1 would be -1."""
+    target = torch.from_numpy(np.array([1, 2**64 - 1], dtype=np.uint64))
+    with pytest.raises(ValueError, match=rf"target row \[1\]: expected 0 to 3, got {2**64 - 1}"):
+        log_losses(torch.zeros((2, 4)), target)
+
+
+def test_a_refused_row_survives_pickling():
+    """Errors of worker processes are pickled."""
+    with pytest.raises(RowError) as raised:
+        log_losses(torch.zeros((2, 4)), torch.tensor([1, 4]))
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
 
 
 def test_no_graph_is_kept():

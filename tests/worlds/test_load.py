@@ -66,5 +66,10 @@ def test_what_there_is_not(tmp_path):
         load_world("block_too_bowl")
     with pytest.raises(ConfigurationError, match=r"does not exist: .*none\.yaml"):
         load_world(str(tmp_path / "none.yaml"))
+    for nothing in (None, 3):
+        with pytest.raises(
+            ConfigurationError, match=f"a path or a mapping, got {nothing}; names: "
+        ):
+            load_world(nothing)
     with pytest.raises(ConfigurationError, match="another kind"):
         load_world(tmp_path)

@@ -51,7 +51,9 @@ def run_application(config_name: str, arguments: tuple[str, ...], job: Job) -> i
         except (WbgpuError, OSError) as error:
             click.echo(f"Error: {error}", err=True)
             codes.append(2)
-            if not any(folder.iterdir()):
+        finally:
+            # Also when it was interrupted: Hydra has made the folder already.
+            if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
 
     application = hydra.main(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,10 @@ from wbgpu.report.regret_markdown import regret_report
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
+
+
+_MODULE_ARGUMENTS = "contestant.arguments"
+"""What is below belongs to the user's module, so we know no keys of it and every one is new."""
 
 
 @click.command(
@@ -33,6 +38,10 @@ def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...])
     def job(config: DictConfig, folder: Path) -> int:
         return _play(config, folder, command_line, as_json)
 
+    arguments = tuple(
+        f"++{argument}" if re.match(rf"{re.escape(_MODULE_ARGUMENTS)}[.=]", argument) else argument
+        for argument in arguments
+    )
     return run_application("regret", arguments, job)
 
 

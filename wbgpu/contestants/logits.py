@@ -13,6 +13,7 @@ import numpy as np
 
 from wbgpu.contestants.contestant import Forecast, Indices
 from wbgpu.errors import ConfigurationError, InputError
+from wbgpu.records.regret import MAX_LOSS_NATS
 from wbgpu.records.world import Schema
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ class LogitsModule:
     Raises:
         ConfigurationError: ``module`` cannot be imported or made, or a setting is wrong.
         InputError: the checkpoint is missing or cannot be loaded.
+
+    Forecasts raise ConfigurationError where the module raises, or returns no logits; the message
+    names the module and what it was given, or the variable.
     """
 
     def __init__(
@@ -60,6 +64,7 @@ class LogitsModule:
         self._variables = schema.variables
         self._num_actions = len(schema.actions)
         self._encoding = encoding
+        self._name = module or str(checkpoint)
         try:
             self._device = torch.device(device)
             torch.zeros(1, device=self._device)
@@ -82,7 +87,7 @@ class LogitsModule:
         import torch
 
         with torch.inference_mode():
-            logits = self._module(*self._encoded(torch.tensor(state), torch.tensor(action)))
+            logits = self._called(*self._encoded(torch.tensor(state), torch.tensor(action)))
             self._check(logits, len(state))
             return tuple(rows.double().log_softmax(-1).cpu().numpy() for rows in logits)
 
@@ -90,7 +95,23 @@ class LogitsModule:
         """There is nothing to learn."""
         del state, action, outcome
 
-    def _encoded(self, state: torch.Tensor, action: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def _called(self, state: torch.Tensor, action: torch.Tensor) -> Any:
+        try:
+            return self._module(state, action)
+        # The user's own code, which may raise anything.
+        except Exception as error:
+            given = ", ".join(
+                f"{name} {str(tensor.dtype).removeprefix('torch.')} {[*tensor.shape]}"
+                for name, tensor in (("state", state), ("action", action))
+            )
+            raise ConfigurationError(
+                f"module {self._name!r} was given {given} (encoding={self._encoding}, "
+                f"batch_size={len(state)}) and raised {type(error).__name__}: {error}"
+            ) from error
+
+    def _encoded(
+        self, state: torch.Tensor, action: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         import torch
 
         state, action = state.to(self._device), action.to(self._device)
@@ -123,6 +144,14 @@ class LogitsModule:
                 raise ConfigurationError(
                     f"module: expected logits of {variable.name!r} of the shape {[*wanted]}, got "
                     f"{[*rows.shape]}"
+                )
+            is_far = rows.isfinite() & (rows.abs().double() > MAX_LOSS_NATS / 2)
+            if bool(is_far.any()):
+                row, outcome = is_far.nonzero()[0].tolist()
+                raise ConfigurationError(
+                    f"module: logits of {variable.name!r}, row {row}, outcome {outcome}: expected "
+                    f"at most {MAX_LOSS_NATS / 2:g} in magnitude, or -inf, got "
+                    f"{float(rows[row, outcome]):g}"
                 )
 
 
@@ -195,7 +224,8 @@ def _made(module: str, arguments: Mapping[str, Any]) -> torch.nn.Module:
     package, _, name = module.rpartition(".")
     try:
         made = getattr(importlib.import_module(package), name)(**arguments)
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
+    # The user's own code, which may raise anything.
+    except Exception as error:
         raise ConfigurationError(f"module: cannot make {module!r}: {error}") from error
     if not isinstance(made, torch.nn.Module):
         raise ConfigurationError(f"module: expected {module!r} to be a torch.nn.Module")

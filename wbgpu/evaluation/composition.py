@@ -41,9 +41,13 @@ def explain(error: Exception, overrides: Sequence[str], config_name: str) -> Con
             "quote values with special characters: key='\\'a b=c\\''"
         )
     if match := re.search(r"Could not override '([^']+)'", text):
-        return _unknown(
-            match[1], "configuration key", _keys(composed(config_name, _choices(overrides)))
-        )
+        known = _keys(composed(config_name, _choices(overrides)))
+        if match[1] in known:
+            return ConfigurationError(
+                f"cannot set {match[1]!r} so: it is given a key that it lacks; add new keys by "
+                f"++{match[1]}=..."
+            )
+        return _unknown(match[1], "configuration key", known)
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, option = str(error.missing_cfg_file).rpartition("/")
         # Hydra lists the options of a group itself, but not where a list was chosen from.

@@ -15,6 +15,9 @@ from wbgpu.errors import ConfigurationError, WbgpuError
 from wbgpu.evaluation.prequential import answer_key
 from wbgpu.worlds import WorldDefinition, load_world
 
+MAX_SEEDS = 10_000_000
+"""More episodes than any result holds; their seeds alone would fill memory."""
+
 _GIVEN = ("schema", "answer_key")
 """Keys of a contestant's configuration that are filled in here, where they are asked for."""
 
@@ -101,6 +104,8 @@ def _seeds(value: Any, first_seed: int) -> Sequence[int]:
     if isinstance(value, int) and not isinstance(value, bool):
         if value < 1:
             raise ConfigurationError(f"seeds: expected at least 1, got {value}")
+        if value > MAX_SEEDS:
+            raise ConfigurationError(f"seeds: expected at most {MAX_SEEDS:,}, got {value:,}")
         return range(first_seed, first_seed + value)
     if not isinstance(value, list) or not all(type(seed) is int for seed in value):
         raise ConfigurationError(

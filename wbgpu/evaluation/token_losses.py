@@ -12,6 +12,7 @@ from wbgpu.evaluation.logit_reader import LogitReader
 from wbgpu.metrics.loss_means import loss_columns, loss_means
 from wbgpu.metrics.prediction_losses import prediction_losses
 from wbgpu.records.metric import MetricInfo, MetricOutcome
+from wbgpu.statistics.logit_rows import RowError
 
 TOKEN_LOG_LOSS = MetricInfo(
     "log_loss", "log_loss/token-mean-1.0", "nats per token", higher_is_better=False
@@ -25,9 +26,9 @@ def token_log_loss(
     """Score one episode's tokens.
 
     The prefix view is over all tokens of steps 1..t. Where a token's loss is infinite there is no
-    value, and the outcome is an error. Details: ``top1_accuracy``, ``num_infinite`` and
-    ``finite_log_loss_nats``; with a reference also ``reference_loss_nats`` and ``regret_nats``, and
-    where it is logits ``expected_regret_nats``.
+    value: the outcome is an error, whose reason counts them and has the mean of the others.
+    Details: ``top1_accuracy``; with a reference also ``reference_loss_nats`` and ``regret_nats``,
+    and where it is logits ``expected_regret_nats``.
 
     Args:
         files: of the episode.
@@ -68,9 +69,14 @@ def _step_columns(
                 reference_loss_nats=tensors.get("reference_loss_nats"),
                 statistics_path=path,
             )
-        except ValueError as error:
-            place = f"from step {window.steps.start + 1}, token {window.tokens.start + 1} on"
-            raise ValueError(f"{place}: {error}") from error
+        except RowError as error:
+            step, token = (
+                part.start + index + 1
+                for part, index in zip((window.steps, window.tokens), error.row, strict=True)
+            )
+            raise ValueError(
+                f"{error.subject}, step {step}, token {token}: {error.reason}"
+            ) from error
         sums, counts = (columns.sum(-1) for columns in loss_columns(losses))
         for index in range(sums.shape[-1]):
             step, columns = window.steps.start + index, (sums[..., index], counts[..., index])
@@ -87,11 +93,13 @@ def _step_columns(
 def _outcome(sums: Tensor, counts: Tensor) -> MetricOutcome:
     prefixes = loss_means(sums.cumsum(-1), counts.cumsum(-1))
     prefix = _finite(prefixes["log_loss_nats"])
-    num_infinite = int(prefixes["num_infinite"][-1])
-    reason = f"infinite: {num_infinite} targets have probability 0"
     if prefix[-1] is None:
+        whole = {name: column[-1].item() for name, column in prefixes.items()}
+        reason = f"infinite: {whole['num_infinite']} of {whole['count']} targets have probability 0"
+        if whole["num_infinite"] < whole["count"]:
+            reason += f"; the others' mean is {whole['finite_log_loss_nats']:.4g} nats"
         return _error("InfiniteLogLoss", reason)
-    names = ["top1_accuracy", "num_infinite", "finite_log_loss_nats"]
+    names = ["top1_accuracy"]
     names += ["reference_loss_nats", "regret_nats"] if prefixes["reference_count"].all() else []
     names += ["expected_regret_nats"] if prefixes["expected_count"].all() else []
     return MetricOutcome(

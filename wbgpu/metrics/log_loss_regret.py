@@ -10,8 +10,9 @@ Reference: docs/metrics/log_loss_regret.md. ``exp(log_loss_nats)`` matches torch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,6 +21,7 @@ from wbgpu.metrics.exact_state import ExactStateMetric
 from wbgpu.metrics.horizon_metric import state_key
 from wbgpu.metrics.loss_means import NUM_COUNTS, QUANTITIES, loss_columns, loss_means
 from wbgpu.metrics.prediction_losses import prediction_losses
+from wbgpu.statistics.dispatch import PATHS
 from wbgpu.statistics.log_loss import ForecastKind
 
 METRIC_ID = "log_loss_regret/wbgpu-1.0"
@@ -47,6 +49,9 @@ class LogLossRegret(ExactStateMetric):
         variables: names, where there are several.
         forecast: whether `update` is given ``logits``, ``log_probs`` or ``probabilities``.
         statistics_path: see `wbgpu.statistics.resolve_path`.
+
+    Raises:
+        ConfigurationError: an argument is none of these; the message names it.
     """
 
     is_differentiable = False
@@ -62,10 +67,20 @@ class LogLossRegret(ExactStateMetric):
         **torchmetrics_arguments: Any,
     ) -> None:
         super().__init__(**torchmetrics_arguments)
-        if num_horizons < 1:
-            raise ConfigurationError(f"num_horizons: expected at least 1, got {num_horizons}")
-        if isinstance(variables, str) or len(set(variables)) != len(variables):
+        if type(num_horizons) is not int or num_horizons < 1:
+            raise ConfigurationError(
+                f"num_horizons: expected an integer of at least 1, got {num_horizons!r}"
+            )
+        if not _are_names(variables):
             raise ConfigurationError(f"variables: expected distinct names, got {variables!r}")
+        for name, chosen, known in (
+            ("forecast", forecast, get_args(ForecastKind)),
+            ("statistics_path", statistics_path, PATHS),
+        ):
+            if chosen not in known:
+                raise ConfigurationError(
+                    f"{name}: expected one of {', '.join(known)}, got {chosen!r}"
+                )
         self.num_horizons = num_horizons
         self.variables = tuple(variables)
         self.forecast = forecast
@@ -201,14 +216,21 @@ class LogLossRegret(ExactStateMetric):
                 raise ValueError(
                     f"{name}: expected the variables {list(self.variables)}, got {list(given)}"
                 )
-            return [given[variable] for variable in self.variables]
-        if isinstance(given, Tensor) or len(given) != len(self.variables):
+            tensors = [given[variable] for variable in self.variables]
+        elif isinstance(given, Tensor) or len(given) != len(self.variables):
             found = "one tensor" if isinstance(given, Tensor) else f"{len(given)}"
             raise ValueError(
                 f"{name}: expected a tensor for each of {len(self.variables)} variables, got "
                 f"{found}"
             )
-        return list(given)
+        else:
+            tensors = list(given)
+        for variable, tensor in zip(self.variables, tensors, strict=True):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(
+                    f"{name} of {variable!r}: expected a tensor, got {type(tensor).__name__}"
+                )
+        return tensors
 
     def _horizons(self, step: Tensor | int | None, target: Tensor, valid: Tensor | None) -> Tensor:
         """Horizon of each prediction, int64 of the target's shape, checked."""
@@ -220,23 +242,31 @@ class LogLossRegret(ExactStateMetric):
                 )
             index = torch.arange(1, target.shape[1] + 1, device=target.device)
             horizon = index.reshape(-1, *[1] * (target.ndim - 2)).expand(target.shape)
-        elif isinstance(step, int):
-            horizon = torch.full(target.shape, step, dtype=torch.int64, device=target.device)
+        elif isinstance(step, Tensor):
+            horizon = _expanded(step, target.shape, "step", None).to(target.device).long()
+        elif isinstance(step, (int, np.integer)) and not isinstance(step, bool):
+            self._check_horizon(step)
+            horizon = torch.full(target.shape, int(step), dtype=torch.int64, device=target.device)
         else:
-            horizon = _expanded(step, target.shape, "step", None).long()
+            raise TypeError(
+                f"step: expected an integer or a tensor of integers, got {type(step).__name__}"
+            )
         is_bad = (horizon < 1) | (horizon > self.num_horizons)
         is_bad = is_bad if valid is None else is_bad & valid
         if bool(is_bad.any()):
-            found = int(horizon[is_bad][0])
+            self._check_horizon(int(horizon[is_bad][0]))
+        return horizon
+
+    def _check_horizon(self, horizon: int) -> None:
+        if not 1 <= horizon <= self.num_horizons:
             raise ValueError(
-                f"horizon {found}: LogLossRegret(num_horizons={self.num_horizons}) takes 1 to "
+                f"horizon {horizon}: LogLossRegret(num_horizons={self.num_horizons}) takes 1 to "
                 f"{self.num_horizons}; make the metric with more, or give fewer steps"
             )
-        return horizon
 
     def _by_horizon(self, columns: Tensor, horizon: Tensor) -> Tensor:
         """Sums of ``[n, ...]`` over the predictions of each horizon, ``[n, num_horizons]``."""
-        flat, index = columns.flatten(1), horizon.reshape(-1)
+        flat, index = columns.reshape(len(columns), -1), horizon.reshape(-1)
         out = flat.new_zeros((len(flat), self.num_horizons))
         # Not index_add, whose order is any on a GPU.
         for present in torch.unique(index[(index >= 1) & (index <= self.num_horizons)]).tolist():
@@ -247,13 +277,24 @@ class LogLossRegret(ExactStateMetric):
         return getattr(self, self._sum_name), getattr(self, self._count_name)
 
 
+def _are_names(variables: Any) -> bool:
+    return (
+        isinstance(variables, Sequence)
+        and not isinstance(variables, str)
+        and all(isinstance(name, str) and name for name in variables)
+        and len(set(variables)) == len(variables)
+    )
+
+
 def _expanded(given: Tensor, shape: torch.Size, name: str, dtype: torch.dtype | None) -> Tensor:
     """``[B, T]``, say, as ``[B, T, ...]``."""
     if not isinstance(given, Tensor):
         raise TypeError(f"{name}: expected a tensor, got {type(given).__name__}")
     if dtype is not None and given.dtype != dtype:
         raise TypeError(f"{name}: expected {dtype}, got {given.dtype}")
-    if given.is_floating_point():
+    if dtype is None and (
+        given.is_floating_point() or given.is_complex() or given.dtype == torch.bool
+    ):
         raise TypeError(f"{name}: expected integers, got {given.dtype}")
     if given.shape != shape[: given.ndim]:
         raise ValueError(

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from wbgpu.records.regret import MAX_LOSS_NATS
 from wbgpu.statistics.kl_divergence import Distributions, kl_divergences
-from wbgpu.statistics.log_loss import ForecastKind, log_losses, row_name
-from wbgpu.statistics.logit_rows import first_row
+from wbgpu.statistics.log_loss import ForecastKind, log_losses, refuse_far_logits
+from wbgpu.statistics.logit_rows import RowError, first_row
 
 REFERENCES = (
     "reference_log_probs",
@@ -102,6 +103,7 @@ def prediction_losses(
         valid,
         kind=forecast,
         name=f"{forecast}{of}",
+        target_name=f"target{of}",
         path=statistics_path,
     )
     wanted = torch.ones_like(target, dtype=torch.bool) if valid is None else valid
@@ -122,22 +124,36 @@ def prediction_losses(
                 f"{place} {tuple(value.shape)}: expected the shape of the {forecast}, "
                 f"{tuple(logits.shape)}"
             )
-        of_reference = log_losses(value, target, valid, kind=kind, name=place, path=statistics_path)
+        of_reference = log_losses(
+            value,
+            target,
+            valid,
+            kind=kind,
+            name=place,
+            target_name=f"target{of}",
+            path=statistics_path,
+        )
         reference_loss = of_reference.loss_nats
         is_ruled_out = wanted & reference_loss.isinf()
         if bool(is_ruled_out.any()):
             row = first_row(is_ruled_out)
-            raise ValueError(
-                f"{place} {row_name(row)}: gives probability 0 to class {int(target[row])}, which "
-                "is the target; regret has no value there (leave the prediction out by valid, or "
-                "correct the reference)"
+            raise RowError(
+                place,
+                row,
+                f"gives probability 0 to class {int(target[row])}, which is the target; regret has "
+                "no value there",
+                "correct the reference, or leave the prediction out by valid",
             )
         expected = kl_divergences(
             Distributions(value, kind, of_reference.log_sum_exp),
             Distributions(logits, forecast, losses.log_sum_exp),
         )
+        is_far = wanted & expected.isfinite() & (expected > MAX_LOSS_NATS)
+        if bool(is_far.any()):
+            row = first_row(is_far)
+            refuse_far_logits(logits[row], row, f"{forecast}{of}")
     return PredictionLosses(
-        wanted, losses.loss_nats, losses.top_class == target, reference_loss, expected
+        wanted, losses.loss_nats, losses.top_class == target.long(), reference_loss, expected
     )
 
 
@@ -149,12 +165,13 @@ def _checked_losses(losses: Tensor, valid: Tensor, name: str) -> Tensor:
             f"{name} {tuple(losses.shape)}: expected a loss for each target, {tuple(valid.shape)}"
         )
     losses = losses.detach().to(valid.device, torch.float64)
-    is_bad = valid & ~(losses.isfinite() & (losses >= 0))
+    is_bad = valid & ~((losses >= 0) & (losses <= MAX_LOSS_NATS))
     if bool(is_bad.any()):
         row = first_row(is_bad)
-        raise ValueError(
-            f"{name} {row_name(row)}: expected a finite loss in nats, at least 0, got "
-            f"{float(losses[row]):g}"
+        raise RowError(
+            name,
+            row,
+            f"expected a finite loss in nats, 0 to {MAX_LOSS_NATS:g}, got {float(losses[row]):g}",
         )
     return losses
 

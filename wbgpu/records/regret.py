@@ -16,6 +16,10 @@ REGRET_SCHEMA_VERSION = "1"
 INTERVAL_LEVEL = 0.95
 """Confidence level of the intervals in results."""
 
+MAX_LOSS_NATS = 1e90
+"""A larger finite loss is damage: sums of as many as a result holds stay below 1e100, which files
+hold, and squares of these stay finite. Logits may be half as large in magnitude."""
+
 
 @dataclass(frozen=True)
 class RegretTotals:

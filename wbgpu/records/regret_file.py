@@ -131,12 +131,19 @@ def _episode(episode: EpisodeRegret) -> dict[str, Any]:
 
 def _parse_episode(node: Node) -> EpisodeRegret:
     return EpisodeRegret(
-        seed=node["seed"].integer(),
+        seed=_parse_seed(node["seed"]),
         totals=_parse_totals(node),
         per_variable=_parse_variables(node["per_variable"]),
         step_regret_nats=_parse_steps(node["step_regret_nats"]),
         step_expected_regret_nats=_parse_steps(node["step_expected_regret_nats"]),
     )
+
+
+def _parse_seed(node: Node) -> int:
+    seed = node.integer()
+    if seed >= 2**64:
+        node.fail(f"expected an integer below 2**64, got {seed}")
+    return seed
 
 
 def _parse_steps(node: Node) -> tuple[float, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wbgpu.errors import ConfigurationError
+from wbgpu.records.regret import MAX_LOSS_NATS
 
 SUM_TOLERANCE = 1e-6
 """How far from 1 the probabilities of a row may sum; the rest is normalised away."""
@@ -67,28 +68,32 @@ def check_log_distributions(
     """Log-probabilities as contiguous float64 ``[..., K]``, checked as `check_distributions` does.
 
     Raises:
-        ConfigurationError: as there; ``-inf`` is legal, NaN is not.
+        ConfigurationError: as there, or a finite one below ``-MAX_LOSS_NATS`` of
+            :mod:`wbgpu.records.regret`; ``-inf`` is legal, NaN is not.
     """
     array = _as_floats(logs, name)
     _check_shape(array, name, num_outcomes, num_rows)
     if np.isnan(array).any():
         where = tuple(np.argwhere(np.isnan(array))[0].tolist())
         _refuse(name, where[:-1], f"outcome {where[-1]}: expected a log-probability, got nan")
+    is_far = (array < -MAX_LOSS_NATS) & (array != -np.inf)
+    _refuse_far(array, is_far, name, f"at least {-MAX_LOSS_NATS:g} nats")
     with np.errstate(over="ignore"):
         probabilities = np.exp(array)
     return array - np.log(_checked_sums(probabilities, name))[..., None]
 
 
 def log_softmax(logits: npt.ArrayLike, name: str = "logits") -> Floats:
-    """Log-probabilities of logits in float64: exact over gaps of any size.
+    """Log-probabilities of logits in float64, also over gaps that probabilities cannot hold.
 
     Args:
         logits: ``[..., K]``; ``-inf`` rules an outcome out.
         name: named in errors.
 
     Raises:
-        ConfigurationError: a NaN or ``+inf``, or a row that rules everything out; the message
-            names the row.
+        ConfigurationError: a NaN or ``+inf``, a finite logit beyond ``MAX_LOSS_NATS / 2`` of
+            :mod:`wbgpu.records.regret` in magnitude, or a row that rules everything out; the
+            message names the row.
     """
     array = _as_floats(logits, name)
     _check_shape(array, name, None, None)
@@ -96,6 +101,8 @@ def log_softmax(logits: npt.ArrayLike, name: str = "logits") -> Floats:
     if is_bad.any():
         where = tuple(np.argwhere(is_bad)[0].tolist())
         _refuse(name, where[:-1], f"outcome {where[-1]}: expected a logit, got {array[where]}")
+    is_far = np.isfinite(array) & (np.abs(array) > MAX_LOSS_NATS / 2)
+    _refuse_far(array, is_far, name, f"a logit of at most {MAX_LOSS_NATS / 2:g} in magnitude")
     largest = array.max(axis=-1, keepdims=True)
     if np.isneginf(largest).any():
         row = tuple(np.argwhere(np.isneginf(largest[..., 0]))[0].tolist())
@@ -111,7 +118,8 @@ def _as_floats(values: npt.ArrayLike, name: str) -> Floats:
         if array.dtype.kind not in "fiu":
             raise ValueError(f"type {array.dtype}")
         return np.asarray(array, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+    # RuntimeError: a tensor that requires grad.
+    except (TypeError, ValueError, RuntimeError) as error:
         raise ConfigurationError(f"{name}: expected an array of numbers ({error})") from None
 
 
@@ -140,6 +148,16 @@ def _checked_sums(probabilities: Floats, name: str) -> Floats:
             "normalise them",
         )
     return sums
+
+
+def _refuse_far(array: Floats, is_far: npt.NDArray[np.bool_], name: str, expected: str) -> None:
+    if is_far.any():
+        where = tuple(np.argwhere(is_far)[0].tolist())
+        _refuse(
+            name,
+            where[:-1],
+            f"outcome {where[-1]}: expected {expected}, or -inf, got {array[where]:g}",
+        )
 
 
 def _refuse(name: str, row: tuple[int, ...], reason: str) -> NoReturn:

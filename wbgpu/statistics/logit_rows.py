@@ -11,6 +11,29 @@ MAX_CHUNK_ELEMENTS = 1 << 18
 """Elements that are copied at once; at least a row."""
 
 
+class RowError(ValueError):
+    """A row of a forecast, a target or a reference is not legal.
+
+    Attributes:
+        subject: what is not, such as ``logits of 'block'``.
+        row: its index.
+        reason: what was expected and what came.
+        advice: what whoever made the call can do; may be empty.
+    """
+
+    def __init__(self, subject: str, row: tuple[int, ...], reason: str, advice: str = "") -> None:
+        ending = f"; {advice}" if advice else ""
+        super().__init__(f"{subject} row {list(row)}: {reason}{ending}")
+        self.subject = subject
+        self.row = row
+        self.reason = reason
+        self.advice = advice
+
+    def __reduce__(self) -> tuple[type[RowError], tuple[str, tuple[int, ...], str, str]]:
+        # An exception is rebuilt from its message alone, which does not fit __init__.
+        return type(self), (self.subject, self.row, self.reason, self.advice)
+
+
 def row_views(values: Tensor) -> list[Tensor]:
     """Views ``[n, K]`` that, one after the other, are the rows of ``values [..., K]``.
 

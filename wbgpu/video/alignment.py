@@ -116,12 +116,13 @@ def _check_strict(target: VideoInfo, prediction: VideoInfo, num_context: int) ->
         raise AlignmentError(
             f"{files}: {prediction.num_frames - num_context} future frame(s) against "
             f"{target.num_frames - num_context}; strict alignment requires matching future lengths."
-            " Cut the longer one, or use safe alignment."
+            " Cut the longer one, or use safe alignment (suite.alignment=safe)."
         )
     if _size(target) != _size(prediction):
         raise AlignmentError(
             f"{files}: the resolution is {prediction.resolution} against {target.resolution}; "
-            "strict alignment requires equal sizes. Resize one, or use safe alignment."
+            "strict alignment requires equal sizes. Resize one, or use safe alignment "
+            "(suite.alignment=safe)."
         )
     if (target.fps is None) != (prediction.fps is None) or _fps_differ(target, prediction):
         raise AlignmentError(

@@ -42,8 +42,10 @@ class WorldBatch:
     ) -> None:
         self.definition = definition
         self.max_steps = definition.max_steps if max_steps is None else max_steps
-        if not 1 <= self.max_steps <= MAX_STEPS:
-            raise ConfigurationError(f"max_steps: expected 1 to {MAX_STEPS}, got {self.max_steps}")
+        if not (_is_integer(self.max_steps) and 1 <= self.max_steps <= MAX_STEPS):
+            raise ConfigurationError(
+                f"max_steps: expected an integer from 1 to {MAX_STEPS}, got {self.max_steps!r}"
+            )
         self._draws = EpisodeDraws(seeds, key)
         self._step = 0
         # Nothing is drawn from it: the first state depends on nothing.
@@ -135,8 +137,12 @@ class WorldBatch:
         state = self.definition.checked_state(state)
         if len(state) != len(self):
             raise ConfigurationError(f"state: expected {len(self)} states, got {len(state)}")
-        if num_steps is not None and not 0 <= num_steps <= self.max_steps:
-            raise ConfigurationError(f"num_steps: expected 0 to {self.max_steps}, got {num_steps}")
+        if num_steps is not None and not (
+            _is_integer(num_steps) and 0 <= num_steps <= self.max_steps
+        ):
+            raise ConfigurationError(
+                f"num_steps: expected an integer from 0 to {self.max_steps}, got {num_steps!r}"
+            )
         self._state = state.copy()
         self._step = self._step if num_steps is None else num_steps
 
@@ -157,3 +163,7 @@ class WorldBatch:
         if len(actions) != len(self):
             raise ConfigurationError(f"action: expected {len(self)} actions, got {len(actions)}")
         return actions
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

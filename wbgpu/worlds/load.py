@@ -37,6 +37,11 @@ def load_world(world: str | Path | Mapping[str, Any]) -> WorldDefinition:
     """
     if isinstance(world, Mapping):
         return parse_world(dict(world), f"world {world.get('name', 'without a name')!r}")
+    if not isinstance(world, (str, Path)):
+        raise ConfigurationError(
+            f"world: expected a name, a path or a mapping, got {world!r}; names: "
+            f"{', '.join(world_names())}"
+        )
     if isinstance(world, Path) or world.endswith(_SUFFIXES):
         path = Path(world)
         if not path.exists():
