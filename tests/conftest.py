@@ -5,6 +5,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import settings
+
+# No test is timed: on a busy machine a deadline fails what is right.
+settings.register_profile("wbgpu", deadline=None)
+settings.load_profile("wbgpu")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -211,10 +211,10 @@ def test_a_name_as_long_as_the_file_system_allows_can_be_written(tmp_path: Path)
 def test_text_is_what_a_file_holds(tmp_path: Path) -> None:
     """What a command prints and what it saves must not differ."""
     payload = {"score": 1.5, "name": "a"}
-    assert to_text(payload) == '{"score": 1.5, "name": "a"}\n'
+    assert to_text(payload) == '{"score":1.5,"name":"a"}\n'
     nested = {"rows": [payload, payload], "empty": {}, "none": []}
     assert to_text(nested) == (
-        '{\n  "rows": [\n    {"score": 1.5, "name": "a"},\n    {"score": 1.5, "name": "a"}\n  ],\n'
+        '{\n  "rows": [\n    {"score":1.5,"name":"a"},\n    {"score":1.5,"name":"a"}\n  ],\n'
         '  "empty": {},\n  "none": []\n}\n'
     )
     with pytest.raises(TypeError, match="must be text, got 1"):
@@ -239,4 +239,23 @@ def test_a_line_is_one_line_wherever_it_stands(value: Any, depth: int) -> None:
         payload = {"x": payload}
     text = to_text(payload)
     assert json.loads(text) == payload
-    assert text.count(json.dumps(line)) == 2
+    assert text.count(to_text(line).rstrip("\n")) == 2
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf")])
+def test_a_number_that_is_not_finite_among_nulls(value: float) -> None:
+    """The fast encoder writes it as a null, which would read as a value that is not there."""
+    for payload in (
+        [None, value],
+        {"null": None, "a": value},
+        Line(a=[None, {"b": (value, None)}]),
+    ):
+        with pytest.raises(ValueError, match="JSON compliant"):
+            to_text(payload)
+    assert to_text(["null", None]) == '["null",null]\n'
+
+
+def test_text_that_is_not_unicode() -> None:
+    """A file name of other bytes than UTF-8, as Python gives it."""
+    name = b"caf\xe9.mp4".decode("utf-8", "surrogateescape")
+    assert json.loads(to_text({"path": name, "n": 1 << 70})) == {"path": name, "n": 1 << 70}

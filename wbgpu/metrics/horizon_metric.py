@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -248,5 +247,5 @@ def state_key(metric_id: str) -> str:
 
 
 def _row(column: Tensor) -> tuple[Any, ...]:
-    values = column[0].tolist()
-    return tuple(None if isinstance(v, float) and math.isnan(v) else v for v in values)
+    # Only NaN differs from itself.
+    return tuple([None if v != v else v for v in column[0].tolist()])

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+import orjson
+
 from wbgpu.errors import ResultFileError
 
 
@@ -96,7 +98,7 @@ class Line(dict[str, Any]):
 def to_text(payload: Any) -> str:
     """Strict JSON for people and machines: a line per entry, but rows of plain values in one line.
 
-    Json's C encoder writes a line, so the fewer lines, the faster; a `Line` that stands at several
+    A C encoder writes a line, so the fewer lines, the faster; a `Line` that stands at several
     places is encoded once.
 
     Raises:
@@ -135,8 +137,29 @@ def _number(value: float) -> str:
     return repr(value)
 
 
-# By json's C encoder; with an indent it would take the slow Python one.
-_one_line = json.JSONEncoder(allow_nan=False).encode
+def _one_line(node: Any) -> str:
+    # orjson writes numbers twenty times as fast as json, and what is not finite as null; with more
+    # nulls than there are, and where it refuses (lone surrogates, long integers), json decides.
+    try:
+        line = orjson.dumps(node, option=_AS_JSON)
+    except TypeError:
+        return _encode(node)
+    num_nulls = line.count(b"null")
+    return _encode(node) if num_nulls and num_nulls != _num_nulls(node) else line.decode()
+
+
+def _num_nulls(node: Any) -> int:
+    if node is None:
+        return 1
+    if isinstance(node, dict):
+        node = node.values()
+    elif not isinstance(node, (list, tuple)):
+        return 0
+    return sum([value is None or _num_nulls(value) for value in node])
+
+
+_AS_JSON = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 _text = json.encoder.encode_basestring_ascii
 _WRITE: dict[type, Callable[[Any], str]] = {
     str: _text,
