@@ -52,6 +52,7 @@ def test_every_command_has_help_that_names_its_flags(capsys: pytest.CaptureFixtu
         "eval-video",
         "eval-videos",
         "regret",
+        "bench",
         "gate",
         "report",
         "demo",

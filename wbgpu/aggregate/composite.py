@@ -41,7 +41,8 @@ def prefix_composites(
     metrics: Mapping[str, MetricOutcome], weights: Mapping[str, float], num_steps: int
 ) -> tuple[float | None, ...]:
     """Composite over steps 1..t of one episode, for t = 1..num_steps."""
+    weighted = {name: outcome for name, outcome in metrics.items() if name in weights}
     return tuple(
-        composite({name: m.prefix_at(horizon) for name, m in metrics.items()}, weights)
+        composite({name: m.prefix_at(horizon) for name, m in weighted.items()}, weights)
         for horizon in range(1, num_steps + 1)
     )

@@ -24,6 +24,7 @@ _COMMANDS = {
     "eval-video": "wbgpu.cli.eval_video",
     "eval-videos": "wbgpu.cli.eval_videos",
     "regret": "wbgpu.cli.regret",
+    "bench": "wbgpu.cli.bench",
     "gate": "wbgpu.cli.gate",
     "report": "wbgpu.cli.report",
     "demo": "wbgpu.cli.demo",

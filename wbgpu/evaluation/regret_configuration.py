@@ -72,7 +72,11 @@ def contestant_from(config: Mapping[str, Any], world: WorldDefinition) -> Contes
         ConfigurationError: what the configuration names cannot be made, or is no contestant.
         InputError: a checkpoint cannot be loaded.
     """
-    given = {"schema": world.schema, "answer_key": answer_key(world)}
+    return made_contestant(config, {"schema": world.schema, "answer_key": answer_key(world)})
+
+
+def made_contestant(config: Mapping[str, Any], given: Mapping[str, Any]) -> Contestant:
+    """As :func:`contestant_from`; ``given`` is what a contestant may ask for, by key."""
     asked = {key: value for key, value in given.items() if key in config}
     own = _without_given(config)
     try:

@@ -1,0 +1,320 @@
+"""Sessions and predictions in SQLite or PostgreSQL: one transaction per prediction."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    Engine,
+    RowMapping,
+    and_,
+    bindparam,
+    create_engine,
+    event,
+    func,
+    insert,
+    make_url,
+    select,
+    update,
+)
+from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
+
+from wbgpu.bench.tables import (
+    FINGERPRINT_KEY,
+    META,
+    PREDICTIONS,
+    RESULTS,
+    SESSIONS,
+    select_meta,
+    upgrade,
+)
+from wbgpu.errors import ConfigurationError, InputError
+
+_NUM_CONNECTIONS = 8
+_LOCK_SECONDS = 30
+_POSTGRESQL = "postgresql+psycopg"
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A row of ``bench_predictions`` and what its session is asked next.
+
+    Attributes:
+        step: 0-based.
+        state, action: what was forecast from; ``state`` and ``outcome`` are JSON lists.
+        forecast: little-endian float64.
+        outcome: what happened, the next state.
+        next_action: asked about at ``step + 1``.
+        at: seconds since 1970.
+        is_last: whether the session is finished by it.
+        must_be_observed: whether it counts only if ``step`` has been observed.
+    """
+
+    session_id: str
+    step: int
+    state: str
+    action: int
+    forecast: bytes
+    outcome: str
+    next_action: int
+    at: float
+    is_last: bool
+    must_be_observed: bool
+
+
+class Store:
+    """Everything the bench knows; safe to be used by threads and servers side by side.
+
+    Args:
+        location: path of an SQLite file, which is made where there is none, or the URL of a
+            database, ``postgresql://user@host/name``.
+
+    Raises:
+        ConfigurationError: the URL is none, or of a database that is not supported.
+        InputError: the store cannot be opened, or is of a newer version.
+    """
+
+    def __init__(self, location: str) -> None:
+        self.file = None if "://" in location else Path(location)
+        self._engine = _sqlite(self.file) if self.file else _postgresql(location)
+        try:
+            with self._engine.begin() as connection:
+                upgrade(connection)
+        except (SQLAlchemyError, InputError) as error:
+            self.close()
+            if isinstance(error, InputError):
+                raise
+            reason = str(error.__cause__ or error).strip().partition("\n")[0]
+            raise InputError(f"store: cannot be opened: {reason}") from None
+
+    @property
+    def num_connections(self) -> int:
+        """How many threads it serves at once without making one wait."""
+        # SQLite has one writer; threads that wait for it only cost time.
+        return 1 if self.file else _NUM_CONNECTIONS
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def ping(self) -> None:
+        """Fail if the database does not answer."""
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql("SELECT 1")
+
+    def check_fingerprint(self, fingerprint: str) -> None:
+        """Remember which secret the store was made with.
+
+        Raises:
+            ConfigurationError: it was another.
+        """
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(insert(META).values(key=FINGERPRINT_KEY, value=fingerprint))
+        except IntegrityError:
+            with self._engine.connect() as connection:
+                known = connection.execute(select_meta(FINGERPRINT_KEY)).scalar_one()
+            if known != fingerprint:
+                raise ConfigurationError(
+                    "secret: this store was made with another secret, and its episodes cannot go "
+                    "on without that; give it, or name another store"
+                ) from None
+
+    def add_session(self, row: Mapping[str, Any], max_open: int) -> bool:
+        """Add a session, unless its client has ``max_open`` that are open; whether it was added."""
+        client, now = row["client"], row["created_at"]
+        open_ones = and_(
+            SESSIONS.c.client == client,
+            SESSIONS.c.finished_at.is_(None),
+            SESSIONS.c.expires_at > now,
+        )
+        with self._engine.begin() as connection:
+            self._lock_client(connection, client)
+            count = connection.execute(
+                select(func.count()).select_from(SESSIONS).where(open_ones)
+            ).scalar_one()
+            if count >= max_open:
+                return False
+            connection.execute(insert(SESSIONS).values(**row))
+        return True
+
+    def session(self, session_id: str) -> Row | None:
+        """A row of ``bench_sessions``, if there is one."""
+        with self._engine.connect() as connection:
+            return _row(connection.execute(_SESSION, {"id": session_id}).mappings().first())
+
+    def run(self, run_id: str) -> Row | None:
+        """A row of ``bench_sessions`` by its public id, if there is one."""
+        query = select(SESSIONS).where(SESSIONS.c.run_id == run_id)
+        with self._engine.connect() as connection:
+            return _row(connection.execute(query).mappings().first())
+
+    def mark_observed(self, session_id: str, step: int) -> None:
+        """Remember that a step's question has been asked."""
+        with self._engine.begin() as connection:
+            connection.execute(_MARK, {"id": session_id, "at_step": step})
+
+    def add_prediction(self, prediction: Prediction) -> bool:
+        """Count a prediction, if its step is the one its session is at; whether it was counted.
+
+        Of any number that race, one is: the session's row is changed only while it is at this step.
+        """
+        values = {
+            "id": prediction.session_id,
+            "at_step": prediction.step,
+            "least_observed": prediction.step if prediction.must_be_observed else -1,
+            "next_step": prediction.step + 1,
+            "next_state": prediction.outcome,
+            "next_action": prediction.next_action,
+            "ended": prediction.at if prediction.is_last else None,
+        }
+        row = {
+            "session_id": prediction.session_id,
+            "step": prediction.step,
+            "state": prediction.state,
+            "action": prediction.action,
+            "forecast": prediction.forecast,
+            "outcome": prediction.outcome,
+            "created_at": prediction.at,
+        }
+        with self._engine.begin() as connection:
+            if connection.execute(_ADVANCE, values).rowcount != 1:
+                return False
+            connection.execute(_PREDICT, row)
+        return True
+
+    def predictions(self, session_id: str) -> list[Row]:
+        """Rows of ``bench_predictions`` of a session, by step."""
+        query = (
+            select(PREDICTIONS)
+            .where(PREDICTIONS.c.session_id == session_id)
+            .order_by(PREDICTIONS.c.step)
+        )
+        with self._engine.connect() as connection:
+            return [_plain(row) for row in connection.execute(query).mappings()]
+
+    def add_result(self, session_id: str, document: str) -> None:
+        """Keep the score of a finished session; the first one stays."""
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(insert(RESULTS).values(session_id=session_id, document=document))
+        except IntegrityError:
+            return
+
+    def result(self, session_id: str) -> str | None:
+        """The score of a session, if it has been added."""
+        query = select(RESULTS.c.document).where(RESULTS.c.session_id == session_id)
+        with self._engine.connect() as connection:
+            return connection.execute(query).scalar()
+
+    def finished(self, world: str, *, scored: bool) -> list[Row]:
+        """Finished sessions of a world that count, practice ones left out.
+
+        Args:
+            world: its name.
+            scored: those with a ``document``, their score; or those without.
+        """
+        query = (
+            select(SESSIONS, RESULTS.c.document)
+            .outerjoin(RESULTS, RESULTS.c.session_id == SESSIONS.c.session_id)
+            .where(
+                SESSIONS.c.world == world,
+                SESSIONS.c.finished_at.is_not(None),
+                SESSIONS.c.practice.is_(False),
+                RESULTS.c.document.is_not(None) if scored else RESULTS.c.document.is_(None),
+            )
+            .order_by(SESSIONS.c.finished_at)
+        )
+        with self._engine.connect() as connection:
+            return [_plain(row) for row in connection.execute(query).mappings()]
+
+    def _lock_client(self, connection: Any, client: str) -> None:
+        """Count and insert of one client must not interleave with another of the same client."""
+        if self.file:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
+            lock = func.pg_advisory_xact_lock(func.hashtext(client))
+            connection.execute(select(lock))
+
+
+_SESSION = select(SESSIONS).where(SESSIONS.c.session_id == bindparam("id"))
+_MARK = (
+    update(SESSIONS)
+    .where(
+        SESSIONS.c.session_id == bindparam("id"),
+        SESSIONS.c.step == bindparam("at_step"),
+    )
+    .values(observed_step=bindparam("at_step"))
+)
+_ADVANCE = (
+    update(SESSIONS)
+    .where(
+        SESSIONS.c.session_id == bindparam("id"),
+        SESSIONS.c.step == bindparam("at_step"),
+        SESSIONS.c.observed_step >= bindparam("least_observed"),
+        SESSIONS.c.step < SESSIONS.c.max_steps,
+    )
+    .values(
+        step=bindparam("next_step"),
+        state=bindparam("next_state"),
+        action=bindparam("next_action"),
+        finished_at=bindparam("ended"),
+    )
+)
+_PREDICT = insert(PREDICTIONS)
+
+
+def _row(row: RowMapping | None) -> Row | None:
+    return None if row is None else _plain(row)
+
+
+def _plain(row: RowMapping) -> Row:
+    return {str(key): value for key, value in row.items()}
+
+
+def _sqlite(file: Path) -> Engine:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        # It holds what clients must not see; SQLite gives its side files the same permissions.
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise InputError(f"store: cannot open {file}: {error.strerror}") from None
+    engine = create_engine(
+        f"sqlite:///{file}", pool_size=_NUM_CONNECTIONS, connect_args={"timeout": _LOCK_SECONDS}
+    )
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, record: Any) -> None:
+        del record
+        connection.execute("PRAGMA journal_mode=WAL")
+        # Written at commit, synced at checkpoints: a killed server loses nothing, and a machine
+        # that loses power at most the last moments, but never the consistency.
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA foreign_keys=ON")
+
+    return engine
+
+
+def _postgresql(location: str) -> Engine:
+    try:
+        url = make_url(location)
+    except ArgumentError:
+        raise ConfigurationError("store: expected a path, or a URL of a database") from None
+    if url.get_backend_name() != "postgresql":
+        raise ConfigurationError(
+            f"store: expected a path or postgresql://..., got {url.drivername}://..."
+        )
+    try:
+        return create_engine(
+            url.set(drivername=_POSTGRESQL), pool_size=_NUM_CONNECTIONS, pool_pre_ping=True
+        )
+    except ModuleNotFoundError:
+        raise ConfigurationError(
+            "store: PostgreSQL needs the package psycopg: pip install 'wbgpu[bench]'"
+        ) from None
