@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import NoReturn
 
@@ -10,6 +11,10 @@ from hypothesis import settings
 # No test is timed: on a busy machine a deadline fails what is right.
 settings.register_profile("wbgpu", deadline=None)
 settings.load_profile("wbgpu")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A job in the background ignores Ctrl-C, and so would every program that a test starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
