@@ -22,6 +22,7 @@ from wbgpu.errors import ConfigurationError, IncompatibleResultsError, ResultFil
 from wbgpu.gating.policy import decide as _decide
 from wbgpu.gating.regret_policy import RegretThresholds, decide_regret
 from wbgpu.gating.thresholds import Thresholds
+from wbgpu.records.garbage import collection_paused
 from wbgpu.records.regret import INTERVAL_LEVEL, RegretResult
 from wbgpu.records.regret_file import is_regret, parse_regret, regret_payload
 from wbgpu.records.strict_json import read_json, write_json, write_text
@@ -136,6 +137,7 @@ def load_result(path: str | Path) -> AnyResult:
     return result
 
 
+@collection_paused()
 def save_result(result: AnyResult, path: str | Path) -> Path:
     """Write a result as JSON that wbgpu reads, and worldbench too unless it is of regret.
 

@@ -36,6 +36,20 @@ def test_a_metric_lacks_a_prefix_only_where_it_has_that_view() -> None:
     assert unsupported("psnr").lacks_prefix_at(1)
 
 
+def test_whether_a_prefix_is_lacking_at_all_is_the_same_question_at_each_horizon() -> None:
+    """It is asked once an episode, and a wrong no would drop the reasons from every file."""
+    outcomes = [
+        available("psnr", [None, 2.0, 3.0]),
+        available("psnr", [1.0, 2.0, 3.0]),
+        available("psnr", [1.0, 2.0]),
+        MetricOutcome("lag", "lag/1", "available", value=1.0),
+        unsupported("psnr"),
+    ]
+    for outcome in outcomes:
+        expected = any(outcome.lacks_prefix_at(horizon) for horizon in (1, 2, 3))
+        assert outcome.lacks_a_prefix(3) == expected
+
+
 def test_the_reason_at_a_horizon_is_the_most_particular_one() -> None:
     """Otherwise a report would blame the whole episode for what only a short prefix lacks."""
     outcome = unsupported("a", "whole", prefix_reasons=("first", None))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.statistics.forking import assert_works_in_a_fork, needs_fork
-from wbgpu.statistics.cpu_workers import run_in_parallel
+from wbgpu.statistics.cpu_workers import run_in_parallel, run_on_one_thread
 
 
 @pytest.fixture
@@ -44,6 +44,14 @@ def test_the_setting_of_the_caller_and_of_new_threads_is_untouched(three_threads
     thread.start()
     thread.join()
     assert inherited == [3]
+
+
+def test_what_runs_on_one_thread_has_one_and_its_result_and_error_come_back(three_threads):
+    """With the caller's three, each small operator would start and await two more."""
+    assert run_on_one_thread(torch.get_num_threads) == 1
+    with pytest.raises(ZeroDivisionError):
+        run_on_one_thread(lambda: 1 // 0)
+    assert torch.get_num_threads() == 3
 
 
 @needs_fork

@@ -8,7 +8,8 @@ Failed episodes enter nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 from wbgpu.aggregate.composite import composite
 from wbgpu.records.metric import MetricOutcome
@@ -103,45 +104,49 @@ def _summarize_metric(
 
 def _summarize_horizons(scored: Sequence[EpisodeResult]) -> tuple[HorizonSummary, ...]:
     longest = max((episode.num_steps for episode in scored), default=0)
-    reaching = [
-        [episode for episode in scored if episode.num_steps >= horizon]
-        for horizon in range(1, longest + 1)
-    ]
-    outcomes = [_outcomes_by_name(episodes) for episodes in reaching]
-    prefix = _distributions(outcomes, MetricOutcome.prefix_at)
-    step = _distributions(outcomes, MetricOutcome.step_at)
+    by_name = {
+        name: [(e.num_steps, e.metrics[name]) for e in scored if name in e.metrics]
+        for name in sorted({name for episode in scored for name in episode.metrics})
+    }
+    prefix = _distributions(
+        {name: [outcome.prefix for _, outcome in found] for name, found in by_name.items()}, longest
+    )
+    step = _distributions(
+        {name: [outcome.step for _, outcome in found] for name, found in by_name.items()}, longest
+    )
+    # Most metrics lack nothing anywhere.
+    lacking = {
+        name: some
+        for name, found in by_name.items()
+        if (some := [(steps, o) for steps, o in found if o.lacks_a_prefix(steps)])
+    }
     return tuple(
         HorizonSummary(
-            horizon=index + 1,
-            sample_count=len(reaching[index]),
-            prefix=prefix[index],
-            step=step[index],
-            unavailable=_unavailable(outcomes[index], index + 1),
+            horizon=horizon,
+            sample_count=sum(episode.num_steps >= horizon for episode in scored),
+            prefix=prefix[horizon - 1],
+            step=step[horizon - 1],
+            unavailable=_unavailable(lacking, horizon),
         )
-        for index in range(longest)
+        for horizon in range(1, longest + 1)
     )
 
 
-def _outcomes_by_name(episodes: Sequence[EpisodeResult]) -> dict[str, list[MetricOutcome]]:
-    names = sorted({name for episode in episodes for name in episode.metrics})
-    return {name: [e.metrics[name] for e in episodes if name in e.metrics] for name in names}
-
-
 def _distributions(
-    outcomes: Sequence[Mapping[str, Sequence[MetricOutcome]]],
-    value_at: Callable[[MetricOutcome, int], float | None],
+    rows: Mapping[str, Sequence[Sequence[float | None]]], num_horizons: int
 ) -> list[dict[str, Distribution]]:
-    """Of each metric at horizons 1, 2, ..., where an episode has a value."""
-    places = [(index, name) for index, by_name in enumerate(outcomes) for name in by_name]
-    samples = [
-        [
-            value
-            for outcome in outcomes[index][name]
-            if (value := value_at(outcome, index + 1)) is not None
-        ]
-        for index, name in places
+    """By horizon and metric, of the values there; ``rows`` are a metric's episodes."""
+    columns = {name: list(zip_longest(*of_metric)) for name, of_metric in rows.items()}
+    places = [
+        (index, name)
+        for index in range(num_horizons)
+        for name, column in columns.items()
+        if index < len(column)
     ]
-    tables: list[dict[str, Distribution]] = [{} for _ in outcomes]
+    samples = [
+        [value for value in columns[name][index] if value is not None] for index, name in places
+    ]
+    tables: list[dict[str, Distribution]] = [{} for _ in range(num_horizons)]
     for (index, name), found in zip(places, Distribution.of_each(samples), strict=True):
         if found is not None:
             tables[index][name] = found
@@ -149,11 +154,11 @@ def _distributions(
 
 
 def _unavailable(
-    outcomes: Mapping[str, Sequence[MetricOutcome]], horizon: int
+    outcomes: Mapping[str, Sequence[tuple[int, MetricOutcome]]], horizon: int
 ) -> dict[str, tuple[int, tuple[str, ...]]]:
     lacking = {
-        name: [outcome for outcome in of_metric if outcome.lacks_prefix_at(horizon)]
-        for name, of_metric in outcomes.items()
+        name: [o for num_steps, o in found if num_steps >= horizon and o.lacks_prefix_at(horizon)]
+        for name, found in outcomes.items()
     }
     return {
         name: (len(missing), _distinct_reasons(missing, horizon))

@@ -1,8 +1,9 @@
-"""From the statistics of one episode to its record."""
+"""From the statistics of episodes to their records."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from wbgpu.aggregate.composite import episode_composite, prefix_composites
 from wbgpu.episodes.pairing import EpisodePair
@@ -12,30 +13,76 @@ from wbgpu.records.metric import MetricInfo, MetricOutcome
 from wbgpu.records.profile import REASONS_WITHOUT_SIGNALS, Profile, worldbench_metric_info
 from wbgpu.records.suite import EpisodeFailure, EpisodeResult
 from wbgpu.records.video import Alignment
-from wbgpu.statistics import FrameStatistics
+from wbgpu.statistics import FrameStatistics, RaggedStatistics
 
 
-def scored_episode(
-    pair: EpisodePair,
-    alignment: Alignment,
-    statistics: FrameStatistics,
-    metrics: Mapping[str, HorizonMetric],
-    profile: Profile,
-    token_log_loss: MetricOutcome | None = None,
-) -> EpisodeResult:
-    """Score every metric at every horizon.
+@dataclass(frozen=True)
+class MeasuredEpisode:
+    """An episode whose every step is measured.
 
-    Args:
+    Attributes:
         pair: the episode.
         alignment: how its videos were laid together.
-        statistics: one entry a step, in step order.
+        statistics: ``[1, T]``, in step order, on the CPU.
+        token_log_loss: of its saved logits, if there are any.
+    """
+
+    pair: EpisodePair
+    alignment: Alignment
+    statistics: FrameStatistics
+    token_log_loss: MetricOutcome | None = None
+
+
+def scored_episodes(
+    episodes: Sequence[MeasuredEpisode], metrics: Mapping[str, HorizonMetric], profile: Profile
+) -> list[EpisodeResult]:
+    """Score every metric at every horizon of every episode.
+
+    A record does not depend on the episodes that are scored with it; together they cost little more
+    than one.
+
+    Args:
+        episodes: at least one.
         metrics: by name.
         profile: of the composite.
-        token_log_loss: of the episode's saved logits, if there are any.
     """
-    outcomes = {name: _outcome(metric, statistics) for name, metric in metrics.items()}
-    if token_log_loss is not None:
-        outcomes[token_log_loss.name] = token_log_loss
+    statistics = RaggedStatistics.of([episode.statistics for episode in episodes])
+    by_metric = {name: _outcomes(metric, statistics) for name, metric in metrics.items()}
+    return [
+        _scored_episode(
+            episode, {name: outcomes[index] for name, outcomes in by_metric.items()}, profile
+        )
+        for index, episode in enumerate(episodes)
+    ]
+
+
+def _outcomes(metric: HorizonMetric, episodes: RaggedStatistics) -> list[MetricOutcome]:
+    """A metric that raises costs the one value and not the run."""
+    try:
+        return metric.outcomes(episodes)
+    except Exception as error:
+        if len(episodes.episodes) > 1:
+            return [
+                outcome
+                for episode in episodes.episodes
+                for outcome in _outcomes(metric, RaggedStatistics.of([episode]))
+            ]
+        return [
+            MetricOutcome(
+                name=metric.name,
+                metric_id=metric.metric_id,
+                status="error",
+                reason=str(error) or repr(error),
+                error_type=type(error).__name__,
+            )
+        ]
+
+
+def _scored_episode(
+    episode: MeasuredEpisode, outcomes: dict[str, MetricOutcome], profile: Profile
+) -> EpisodeResult:
+    if episode.token_log_loss is not None:
+        outcomes[episode.token_log_loss.name] = episode.token_log_loss
     for info in unsupported_infos(profile).values():
         outcomes[info.name] = MetricOutcome(
             name=info.name,
@@ -43,11 +90,11 @@ def scored_episode(
             status="unsupported",
             reason=REASONS_WITHOUT_SIGNALS[info.name],
         )
-    weights = profile.configured_weights
+    weights, alignment = profile.configured_weights, episode.alignment
     return EpisodeResult(
-        episode_id=pair.episode_id,
-        ground_truth_path=str(pair.ground_truth),
-        prediction_path=str(pair.prediction),
+        episode_id=episode.pair.episode_id,
+        ground_truth_path=str(episode.pair.ground_truth),
+        prediction_path=str(episode.pair.prediction),
         num_steps=alignment.num_steps,
         score=episode_composite(outcomes, weights),
         prefix_scores=prefix_composites(outcomes, weights, alignment.num_steps),
@@ -55,20 +102,6 @@ def scored_episode(
         alignment=alignment,
         warnings=alignment.warnings,
     )
-
-
-def _outcome(metric: HorizonMetric, statistics: FrameStatistics) -> MetricOutcome:
-    """A metric that raises costs this one value and not the run."""
-    try:
-        return metric.outcome(statistics)
-    except Exception as error:
-        return MetricOutcome(
-            name=metric.name,
-            metric_id=metric.metric_id,
-            status="error",
-            reason=str(error) or repr(error),
-            error_type=type(error).__name__,
-        )
 
 
 def failed_episode(pair: EpisodePair, error: WbgpuError) -> EpisodeResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,20 +14,26 @@ from lightning.pytorch import LightningModule
 from wbgpu.episodes.logits import LogitFiles
 from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.errors import WbgpuError
-from wbgpu.evaluation.episode import failed_episode, scored_episode
+from wbgpu.evaluation.episode import MeasuredEpisode, failed_episode, scored_episodes
 from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.evaluation.token_losses import token_log_loss
 from wbgpu.records.suite import EpisodeResult
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
 from wbgpu.records.video import Alignment
 from wbgpu.statistics import FrameBatch, FrameStatistics, frame_statistics
-from wbgpu.video.windows import EpisodeClosed, EpisodeFailed, EpisodeOpened, Window
+from wbgpu.statistics.cpu_workers import run_on_one_thread
+from wbgpu.video.loader import LoaderItem
+from wbgpu.video.windows import EpisodeClosed, EpisodeOpened, Window
+
+# Scoring costs a millisecond whatever the number of steps, up to about so many.
+_STEPS_SCORED_TOGETHER = 256
 
 
 class EvaluationModule(LightningModule):
     """Measures and scores every episode; run it with ``Trainer.test``.
 
-    An episode is scored as soon as its last frame is measured, while the next ones are decoded.
+    Episodes are scored soon after their last frame is measured, a few short ones together, while
+    the next ones are decoded.
 
     Attributes:
         episodes: the record of each episode, scored or failed, by its index.
@@ -57,6 +64,7 @@ class EvaluationModule(LightningModule):
         )
         self._alignments: dict[int, Alignment] = {}
         self._chunks: dict[int, list[FrameStatistics]] = {}
+        self._measured: dict[int, MeasuredEpisode] = {}
         self.episodes: dict[int, EpisodeResult] = {}
         self.failures: dict[int, WbgpuError] = {}
 
@@ -72,37 +80,52 @@ class EvaluationModule(LightningModule):
         with self._timeline.span("load kernels"):
             self._frame_statistics(FrameBatch.from_videos(frame, frame, frame[0]))
 
-    def test_step(
-        self, item: Window | EpisodeOpened | EpisodeClosed | EpisodeFailed, index: int
-    ) -> None:
-        """Take one item of the loader."""
-        if isinstance(item, Window):
-            self._measure(item)
-        elif isinstance(item, EpisodeOpened):
-            self._alignments[item.episode_index] = item.alignment
-            self._chunks[item.episode_index] = []
-        elif isinstance(item, EpisodeClosed):
-            self._score(item.episode_index)
-        else:
-            self._alignments.pop(item.episode_index, None)
-            self._chunks.pop(item.episode_index, None)
-            self.failures[item.episode_index] = item.error
-            pair = self._pairs[item.episode_index]
-            self.episodes[item.episode_index] = failed_episode(pair, item.error)
+    def test_step(self, items: Sequence[LoaderItem], index: int) -> None:
+        """Take the loader's next items."""
+        for item in items:
+            if isinstance(item, Window):
+                self._measure(item)
+            elif isinstance(item, EpisodeOpened):
+                self._alignments[item.episode_index] = item.alignment
+                self._chunks[item.episode_index] = []
+            elif isinstance(item, EpisodeClosed):
+                self._close(item.episode_index)
+            else:
+                self._alignments.pop(item.episode_index, None)
+                self._chunks.pop(item.episode_index, None)
+                self.failures[item.episode_index] = item.error
+                pair = self._pairs[item.episode_index]
+                self.episodes[item.episode_index] = failed_episode(pair, item.error)
 
-    def _score(self, index: int) -> None:
-        with self._timeline.span("score"):
-            statistics = FrameStatistics.cat(self._chunks.pop(index)).to("cpu").reshape(1, -1)
-            pair, alignment = self._pairs[index], self._alignments.pop(index)
-            files = self._logits.get(pair.episode_id)
-            tokens = None
-            if files is not None:
+    def on_test_end(self) -> None:
+        """Score what is left."""
+        self._score()
+
+    def _close(self, index: int) -> None:
+        statistics = FrameStatistics.cat(self._chunks.pop(index)).to("cpu").reshape(1, -1)
+        pair, alignment = self._pairs[index], self._alignments.pop(index)
+        files = self._logits.get(pair.episode_id)
+        tokens = None
+        if files is not None:
+            with self._timeline.span("score"):
                 tokens = token_log_loss(
                     files, alignment.num_steps, self.device, self._request.statistics_path
                 )
-            self.episodes[index] = scored_episode(
-                pair, alignment, statistics, self._request.metrics, self._profile, tokens
+        self._measured[index] = MeasuredEpisode(pair, alignment, statistics, tokens)
+        most = max(episode.alignment.num_steps for episode in self._measured.values())
+        if len(self._measured) * most >= _STEPS_SCORED_TOGETHER:
+            self._score()
+
+    def _score(self) -> None:
+        if not self._measured:
+            return
+        episodes = [*self._measured.values()]
+        with self._timeline.span("score"):
+            records = run_on_one_thread(
+                partial(scored_episodes, episodes, self._request.metrics, self._profile)
             )
+        self.episodes.update(zip(self._measured, records, strict=True))
+        self._measured.clear()
 
     def _measure(self, window: Window) -> None:
         batch = FrameBatch(

@@ -44,13 +44,11 @@ class EvaluationProgress(Callback):
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, *args: Any
     ) -> None:
         """Count what was finished."""
-        if isinstance(batch, Window):
-            self._num_frames += len(batch.step)
-            elapsed_seconds = self._progress.tasks[0].elapsed or 0.0
-            rate = f"{self._num_frames / elapsed_seconds:.0f}/s" if elapsed_seconds else ""
-            self._progress.update(self._task, num_frames=self._num_frames, rate=rate)
-        elif isinstance(batch, (EpisodeClosed, EpisodeFailed)):
-            self._progress.advance(self._task)
+        num_done = sum(isinstance(item, (EpisodeClosed, EpisodeFailed)) for item in batch)
+        self._num_frames += sum(len(item.step) for item in batch if isinstance(item, Window))
+        elapsed_seconds = self._progress.tasks[0].elapsed or 0.0
+        rate = f"{self._num_frames / elapsed_seconds:.0f}/s" if elapsed_seconds else ""
+        self._progress.update(self._task, advance=num_done, num_frames=self._num_frames, rate=rate)
 
     def on_test_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Remove the bar."""

@@ -26,6 +26,7 @@ from wbgpu.evaluation.logit_reader import LogitReader
 from wbgpu.evaluation.module import EvaluationModule
 from wbgpu.evaluation.progress import EvaluationProgress
 from wbgpu.evaluation.request import EvaluationRequest, device_name, resolve_device
+from wbgpu.evaluation.steps import LoopSteps
 from wbgpu.evaluation.token_losses import TOKEN_LOG_LOSS
 from wbgpu.records.suite import (
     SCHEMA_VERSION,
@@ -173,7 +174,7 @@ def _measure(
             callbacks=[EvaluationProgress(len(pairs))] if show_progress else [],
         )
         with _keyboard_interrupt(trainer):
-            trainer.test(module, dataloaders=loader, verbose=False)
+            trainer.test(module, dataloaders=LoopSteps(loader), verbose=False)
     return module
 
 

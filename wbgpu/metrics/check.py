@@ -13,7 +13,13 @@ import torch
 from torch import Tensor
 
 from wbgpu.metrics.horizon_metric import HorizonMetric, state_key
-from wbgpu.statistics import GROUPS, FrameBatch, FrameStatistics, frame_statistics
+from wbgpu.statistics import (
+    GROUPS,
+    FrameBatch,
+    FrameStatistics,
+    RaggedStatistics,
+    frame_statistics,
+)
 
 
 @dataclass(frozen=True)
@@ -295,6 +301,13 @@ def _check_outcome(fresh: Callable[[], HorizonMetric], videos: _Videos) -> None:
         )
         lengths = {len(column) for column in outcome.prefix_details.values()}
         _expect(lengths <= {len(expected)}, "outcome.prefix_details: one entry per prefix")
+    episodes = [
+        _statistics(metric, videos[i : i + 1])[:, : int(valid.sum())]
+        for i, valid in enumerate(videos.valid)
+    ]
+    together = metric.outcomes(RaggedStatistics.of(episodes))
+    alone = [metric.outcome(episode) for episode in episodes]
+    _expect(together == alone, "outcomes: those of the episodes alone, to the last bit")
 
 
 def _states(metric: HorizonMetric) -> dict[str, Tensor]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, TypeAlias
 
 import torch
 from torch import Tensor
@@ -14,7 +15,9 @@ from wbgpu.errors import ConfigurationError
 from wbgpu.metrics.exact_state import ExactStateMetric
 from wbgpu.metrics.horizon_values import HorizonValues, check_valid
 from wbgpu.records.metric import MetricInfo, MetricOutcome
-from wbgpu.statistics import FrameBatch, FrameStatistics, frame_statistics
+from wbgpu.statistics import FrameBatch, FrameStatistics, RaggedStatistics, frame_statistics
+
+OptionalNumbers: TypeAlias = tuple[float | None, ...]
 
 _CONTEXT_GROUPS = frozenset({"persistence", "dynamic_region"})
 
@@ -176,13 +179,42 @@ class HorizonMetric(ExactStateMetric):
         """The record of one episode; ``statistics`` are ``[1, T]``, T >= 1.
 
         The episode's value is that of its last prefix.
+
+        Raises:
+            ValueError: statistics of another shape, or without this metric's groups.
         """
-        if statistics.shape[0] != 1 or statistics.shape[1] == 0:
-            raise ValueError(
-                f"statistics {tuple(statistics.shape)}: expected one episode, [1, T] with T >= 1"
+        return self.outcomes(RaggedStatistics.of([statistics]))[0]
+
+    def outcomes(self, episodes: RaggedStatistics) -> list[MetricOutcome]:
+        """`outcome` of each episode, for little more than the cost of one."""
+        values = self.horizon_values(episodes.statistics, episodes.valid)
+        lengths = [episode.shape[1] for episode in episodes.episodes]
+        prefix, step = _rows(values.prefix, lengths), _rows(values.step, lengths)
+        details = {name: _rows(column, lengths) for name, column in values.details.items()}
+        return [
+            self.episode_outcome(
+                statistics,
+                prefix[index],
+                step[index],
+                {name: rows[index] for name, rows in details.items()},
             )
-        values = self.horizon_values(statistics)
-        prefix, step = _row(values.prefix), _row(values.step)
+            for index, statistics in enumerate(episodes.episodes)
+        ]
+
+    def episode_outcome(
+        self,
+        statistics: FrameStatistics,
+        prefix: OptionalNumbers,
+        step: OptionalNumbers,
+        details: Mapping[str, tuple[Any, ...]],
+    ) -> MetricOutcome:
+        """The record of one episode from its values.
+
+        Args:
+            statistics: of the episode, ``[1, T]``.
+            prefix, step: of `HorizonValues`, T long, ``None`` where undefined.
+            details: likewise, by column.
+        """
         if prefix[-1] is None:
             reason = self.unsupported_reason(statistics)
             return MetricOutcome(self.name, self.metric_id, "unsupported", reason=reason)
@@ -198,7 +230,7 @@ class HorizonMetric(ExactStateMetric):
                 else ()
             ),
             step=step if any(value is not None for value in step) else (),
-            prefix_details={name: _row(column) for name, column in values.details.items()},
+            prefix_details=details,
         )
 
     def unsupported_reason(self, statistics: FrameStatistics) -> str:
@@ -246,6 +278,9 @@ def state_key(metric_id: str) -> str:
     return re.sub(r"\W", "_", metric_id)
 
 
-def _row(column: Tensor) -> tuple[Any, ...]:
+def _rows(column: Tensor, lengths: Sequence[int]) -> list[tuple[Any, ...]]:
     # Only NaN differs from itself.
-    return tuple([None if v != v else v for v in column[0].tolist()])
+    return [
+        tuple([None if v != v else v for v in row[:length]])
+        for row, length in zip(column.tolist(), lengths, strict=True)
+    ]

@@ -12,14 +12,15 @@ one of a scene with a cut does not; see temporal_fidelity. There is no view of a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from wbgpu.metrics.horizon_metric import HorizonMetric
+from wbgpu.metrics.horizon_metric import HorizonMetric, OptionalNumbers
 from wbgpu.metrics.horizon_values import HorizonValues, num_steps, prefix_mean
 from wbgpu.metrics.prefix_order import PrefixOrder
 from wbgpu.records.metric import SCORE_UNIT, MetricOutcome
@@ -122,7 +123,13 @@ class TemporalStability(HorizonMetric):
         """See `temporal_stability`."""
         return temporal_stability(statistics)
 
-    def outcome(self, statistics: FrameStatistics) -> MetricOutcome:
+    def episode_outcome(
+        self,
+        statistics: FrameStatistics,
+        prefix: OptionalNumbers,
+        step: OptionalNumbers,
+        details: Mapping[str, tuple[Any, ...]],
+    ) -> MetricOutcome:
         """The record of one episode.
 
         As in worldbench an episode of one step scores 0 with an issue, although its horizon 1 is
@@ -139,20 +146,18 @@ class TemporalStability(HorizonMetric):
                 prefix_reasons=(self.undefined_reason,),
                 issues=(_SHORT_EPISODE_ISSUE,),
             )
-        outcome = super().outcome(statistics)
         delta_sums = statistics.require("prediction_delta_sum")[0, 1:].cpu().numpy()
         deltas = delta_sums / statistics.num_values[0, 1:].cpu().numpy().astype(np.float64)
-        details = dict(outcome.prefix_details)
-        num_jumps, thresholds = details.pop("num_jumps"), details.pop("jump_threshold")
-        details["jump_indices"] = tuple(
+        shown = dict(details)
+        num_jumps, thresholds = shown.pop("num_jumps"), shown.pop("jump_threshold")
+        shown["jump_indices"] = tuple(
             None
             if count is None
             else tuple(np.flatnonzero(deltas[:n] > thresholds[n]).tolist() if count else ())
             for n, count in enumerate(num_jumps)
         )
-        frames = details["largest_jump_frame"]
-        details["largest_jump_frame"] = tuple(None if f is None else int(f) for f in frames)
-        issues = temporal_stability_issues(
-            details["jump_indices"][-1], details["std_frame_delta"][-1]
-        )
-        return replace(outcome, prefix_details=details, issues=issues)
+        frames = shown["largest_jump_frame"]
+        shown["largest_jump_frame"] = tuple(None if f is None else int(f) for f in frames)
+        issues = temporal_stability_issues(shown["jump_indices"][-1], shown["std_frame_delta"][-1])
+        outcome = super().episode_outcome(statistics, prefix, step, shown)
+        return replace(outcome, issues=issues)

@@ -13,6 +13,7 @@ without scikit-image, under an id of its own; worldbench switches silently, this
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ import torch
 from torch import Tensor
 
 from wbgpu.errors import ConfigurationError
-from wbgpu.metrics.horizon_metric import HorizonMetric
+from wbgpu.metrics.horizon_metric import HorizonMetric, OptionalNumbers
 from wbgpu.metrics.horizon_values import HorizonValues, prefix_mean
 from wbgpu.metrics.pooled_ratio import pooled_ratio
 from wbgpu.records.metric import SCORE_UNIT, MetricOutcome
@@ -109,9 +110,15 @@ class VisualSimilarity(HorizonMetric):
         """See `visual_similarity`."""
         return visual_similarity(statistics, self.ssim)
 
-    def outcome(self, statistics: FrameStatistics) -> MetricOutcome:
+    def episode_outcome(
+        self,
+        statistics: FrameStatistics,
+        prefix: OptionalNumbers,
+        step: OptionalNumbers,
+        details: Mapping[str, tuple[Any, ...]],
+    ) -> MetricOutcome:
         """The record of one episode, with a remark where it is poor."""
-        outcome = super().outcome(statistics)
+        outcome = super().episode_outcome(statistics, prefix, step, details)
         if outcome.value is None:
             return outcome
         ssim = outcome.prefix_details["ssim"][-1]

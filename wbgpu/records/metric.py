@@ -88,6 +88,12 @@ class MetricOutcome:
         has_view = bool(self.prefix) or not self.is_available
         return has_view and self.prefix_at(horizon) is None
 
+    def lacks_a_prefix(self, num_steps: int) -> bool:
+        """Whether `lacks_prefix_at` holds at some horizon up to ``num_steps``."""
+        if not self.prefix:
+            return not self.is_available
+        return None in self.prefix or len(self.prefix) < num_steps
+
     def prefix_reason_at(self, horizon: int) -> str | None:
         """Why there is no value over steps 1..horizon."""
         known = horizon <= len(self.prefix_reasons)

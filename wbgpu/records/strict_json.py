@@ -138,24 +138,14 @@ def _number(value: float) -> str:
 
 
 def _one_line(node: Any) -> str:
-    # orjson writes numbers twenty times as fast as json, and what is not finite as null; with more
-    # nulls than there are, and where it refuses (lone surrogates, long integers), json decides.
+    # orjson writes numbers twenty times as fast as json, and what is not finite as null. Whether a
+    # null was None shows reading it back, in C; where it does not, and where orjson refuses (lone
+    # surrogates, long integers), json decides.
     try:
         line = orjson.dumps(node, option=_AS_JSON)
     except TypeError:
         return _encode(node)
-    num_nulls = line.count(b"null")
-    return _encode(node) if num_nulls and num_nulls != _num_nulls(node) else line.decode()
-
-
-def _num_nulls(node: Any) -> int:
-    if node is None:
-        return 1
-    if isinstance(node, dict):
-        node = node.values()
-    elif not isinstance(node, (list, tuple)):
-        return 0
-    return sum([value is None or _num_nulls(value) for value in node])
+    return _encode(node) if b"null" in line and orjson.loads(line) != node else line.decode()
 
 
 _AS_JSON = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME

@@ -5,6 +5,7 @@ from wbgpu.statistics.frame_batch import FrameBatch
 from wbgpu.statistics.frame_statistics import GROUPS, FrameStatistics
 from wbgpu.statistics.kl_divergence import Distributions, kl_divergences
 from wbgpu.statistics.log_loss import ForecastKind, LogLosses, log_losses
+from wbgpu.statistics.ragged import RaggedStatistics
 
 __all__ = [
     "Distributions",
@@ -14,6 +15,7 @@ __all__ = [
     "GROUPS",
     "LogLosses",
     "PATHS",
+    "RaggedStatistics",
     "StatisticsPath",
     "frame_statistics",
     "kl_divergences",

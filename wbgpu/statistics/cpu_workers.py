@@ -43,8 +43,15 @@ def run_in_parallel(function: Callable[[int, int], None], num_items: int) -> Non
 
 def run_after_fork(function: Callable[[], Result]) -> Result:
     """Call ``function`` where large torch operators work: in a forked process, on a thread here."""
-    if not _is_forked:
-        return function()
+    return run_on_one_thread(function) if _is_forked else function()
+
+
+def run_on_one_thread(function: Callable[[], Result]) -> Result:
+    """Call ``function`` on a thread here, whose torch operators use no other.
+
+    Torch's threads spin after each operator; beside other work that doubles what small operators
+    cost.
+    """
     return _pool(os.getpid(), torch.get_num_threads()).submit(function).result()
 
 

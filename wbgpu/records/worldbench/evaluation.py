@@ -15,7 +15,7 @@ from wbgpu.records.worldbench.extension import EXTENSION, episode_extension, sui
 from wbgpu.records.worldbench.horizons import horizon_label
 from wbgpu.records.worldbench.main_failure import main_failure
 from wbgpu.records.worldbench.metric_entries import (
-    prefix_entry,
+    prefix_entries,
     unavailable_prefix_entry,
     whole_entry,
 )
@@ -96,10 +96,12 @@ def evaluation_document(
 def _episode(result: SuiteResult, episode: EpisodeResult, extended: bool) -> dict[str, Any]:
     composite = frozenset(result.enabled_metrics)
     outcomes = {n: episode.metrics[n] for n in result.enabled_metrics if n in episode.metrics}
+    prefixes = {name: prefix_entries(outcome) for name, outcome in outcomes.items()}
+    whole = {name: whole_entry(outcome, prefixes[name]) for name, outcome in outcomes.items()}
     issues = [
         issue
-        for outcome in outcomes.values()
-        for issue in (*whole_entry(outcome)["issues"], outcome.reason)
+        for name, outcome in outcomes.items()
+        for issue in (*whole[name]["issues"], outcome.reason)
         if issue
     ]
     if episode.failure is not None:
@@ -107,39 +109,43 @@ def _episode(result: SuiteResult, episode: EpisodeResult, extended: bool) -> dic
     entry = {
         "episode": episode.episode_id,
         "score": episode.score,
-        "metrics": {name: whole_entry(outcome) for name, outcome in outcomes.items()},
-        "horizon": {
-            horizon_label(horizon): _episode_horizon(episode, outcomes, horizon)
-            for horizon in range(1, episode.num_steps + 1)
-        },
+        "metrics": whole,
+        "horizon": _episode_horizons(episode, outcomes, prefixes),
         "issues": issues,
     }
     return entry | ({EXTENSION: episode_extension(episode, composite)} if extended else {})
 
 
-def _episode_horizon(
-    episode: EpisodeResult, outcomes: Mapping[str, MetricOutcome], horizon: int
-) -> Line:
+def _episode_horizons(
+    episode: EpisodeResult,
+    outcomes: Mapping[str, MetricOutcome],
+    prefixes: Mapping[str, Sequence[dict[str, Any] | None]],
+) -> dict[str, Line]:
     scores = episode.prefix_scores
-    return Line(
-        {
-            "horizon_index": horizon,
-            "sample_count": 1,
-            "frame_pairs": horizon,
-            "mode": "cumulative_prefix",
-            "score": scores[horizon - 1] if horizon <= len(scores) else None,
-            "metrics": {
-                name: prefix_entry(outcome, horizon)
-                for name, outcome in outcomes.items()
-                if outcome.prefix_at(horizon) is not None
-            },
-            "unavailable_metrics": {
-                name: unavailable_prefix_entry(outcome, horizon)
-                for name, outcome in outcomes.items()
-                if outcome.lacks_prefix_at(horizon)
-            },
-        }
-    )
+    present = [(name, entries) for name, entries in prefixes.items() if entries]
+    lacking = [(n, o) for n, o in outcomes.items() if o.lacks_a_prefix(episode.num_steps)]
+    return {
+        horizon_label(index + 1): Line(
+            {
+                "horizon_index": index + 1,
+                "sample_count": 1,
+                "frame_pairs": index + 1,
+                "mode": "cumulative_prefix",
+                "score": scores[index] if index < len(scores) else None,
+                "metrics": {
+                    name: entry
+                    for name, entries in present
+                    if index < len(entries) and (entry := entries[index]) is not None
+                },
+                "unavailable_metrics": {
+                    name: unavailable_prefix_entry(outcome, index + 1)
+                    for name, outcome in lacking
+                    if outcome.lacks_prefix_at(index + 1)
+                },
+            }
+        )
+        for index in range(episode.num_steps)
+    }
 
 
 def _evaluation_metric(

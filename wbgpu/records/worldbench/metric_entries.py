@@ -7,6 +7,8 @@ Remarks for a person stand in the whole episode's entry alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from wbgpu.records.metric import MetricOutcome
@@ -18,12 +20,12 @@ _MADE_ON_WRITING = {
     "temporal_stability": ("flicker_frames", "largest_jump_delta"),
 }
 _COMPONENTS = ("mse_score", "psnr_score", "ssim_score")
+_PLAIN_TYPES = frozenset({float, int, str, bool, type(None)})
 
 
-def whole_entry(outcome: MetricOutcome) -> dict[str, Any]:
-    """Entry of a metric over all steps of an episode."""
-    last = len(outcome.prefix)
-    supported = outcome.is_available and outcome.prefix_at(last) is not None if last else False
+def whole_entry(outcome: MetricOutcome, entries: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
+    """Entry of a metric over all steps of an episode; ``entries`` are those of its prefixes."""
+    last = entries[-1] if entries and outcome.is_available else None
     return {
         "name": outcome.name,
         "score": outcome.value,
@@ -31,22 +33,31 @@ def whole_entry(outcome: MetricOutcome) -> dict[str, Any]:
         "status": "available" if outcome.is_available else "unsupported",
         "reason": outcome.reason,
         "error_type": outcome.error_type,
-        "details": _details(outcome, last) if supported else {},
+        "details": {} if last is None else last["details"],
         "issues": list(outcome.issues) if outcome.is_available else _unavailable_issues(outcome),
     }
 
 
-def prefix_entry(outcome: MetricOutcome, horizon: int) -> dict[str, Any]:
-    """Entry of an available metric over steps 1..horizon."""
-    return {
-        "name": outcome.name,
-        "score": outcome.prefix_at(horizon),
-        "status": "available",
-        "reason": None,
-        "error_type": None,
-        "details": _details(outcome, horizon),
-        "issues": [],
-    }
+def prefix_entries(outcome: MetricOutcome) -> list[dict[str, Any] | None]:
+    """Entries of a metric over steps 1..t for t = 1, 2 ...; ``None`` where it has no value."""
+    columns = [plain(column) for column in outcome.prefix_details.values()]
+    rows = zip_longest(*columns) if columns else [()] * len(outcome.prefix)
+    return [
+        None
+        if value is None
+        else {
+            "name": outcome.name,
+            "score": value,
+            "status": "available",
+            "reason": None,
+            "error_type": None,
+            "details": _under_worldbench_names(
+                outcome.name, dict(zip(outcome.prefix_details, row, strict=True)), index + 1
+            ),
+            "issues": [],
+        }
+        for index, (value, row) in enumerate(zip(outcome.prefix, rows, strict=True))
+    ]
 
 
 def unavailable_prefix_entry(outcome: MetricOutcome, horizon: int) -> dict[str, Any]:
@@ -103,7 +114,8 @@ def frozen(value: Any) -> Any:
 def plain(value: Any) -> Any:
     """Tuples as JSON lists, all the way down."""
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        is_flat = set(map(type, value)) <= _PLAIN_TYPES
+        return list(value) if is_flat else [plain(item) for item in value]
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return value
@@ -142,14 +154,12 @@ def _components(row: dict[str, Any]) -> dict[str, Any]:
     return components if isinstance(components, dict) else {}
 
 
-def _details(outcome: MetricOutcome, horizon: int) -> dict[str, Any]:
-    columns = outcome.prefix_details.items()
-    details = {key: plain(column[horizon - 1]) for key, column in columns if len(column) >= horizon}
-    if outcome.name == "visual_similarity":
+def _under_worldbench_names(name: str, details: dict[str, Any], horizon: int) -> dict[str, Any]:
+    if name == "visual_similarity":
         details["frame_pairs"] = horizon
-    if set(_COMPONENTS) <= set(details):
+    if all(key in details for key in _COMPONENTS):
         details["components"] = {key: details.pop(key) for key in _COMPONENTS}
-    if outcome.name == "temporal_stability" and {"jump_indices", "max_frame_delta"} <= set(details):
+    if name == "temporal_stability" and {"jump_indices", "max_frame_delta"} <= details.keys():
         details["flicker_frames"] = list(details["jump_indices"])
         details["largest_jump_delta"] = details["max_frame_delta"]
     return details

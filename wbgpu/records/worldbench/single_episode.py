@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from wbgpu.records.metric import MetricOutcome
@@ -43,9 +43,7 @@ def single_episode(
         summary=SuiteSummary(
             overall=overall,
             metrics={name: _metric(episode.metrics[name]) for name in names},
-            horizons=tuple(
-                _horizon(episode, names, horizon) for horizon in range(1, episode.num_steps + 1)
-            ),
+            horizons=_horizons(episode, names),
             coverage=Coverage.of(result.enabled_metrics, result.configured_weights, available),
             worst_episodes=() if episode.score is None else ((EPISODE_NAME, episode.score),),
             score=episode.score,
@@ -78,18 +76,35 @@ def _metric(outcome: MetricOutcome) -> MetricSummary:
     )
 
 
-def _horizon(episode: EpisodeResult, names: Sequence[str], horizon: int) -> HorizonSummary:
-    prefix, step, unavailable = {}, {}, {}
-    for name in names:
-        outcome = episode.metrics[name]
-        if (value := outcome.prefix_at(horizon)) is not None:
-            prefix[name] = _constant(value)
-        if (value := outcome.step_at(horizon)) is not None:
-            step[name] = _constant(value)
-        if outcome.lacks_prefix_at(horizon):
-            reason = outcome.prefix_reason_at(horizon)
-            unavailable[name] = (1, (reason,) if reason else ())
-    return HorizonSummary(horizon, 1, prefix, step, unavailable)
+def _horizons(episode: EpisodeResult, names: Sequence[str]) -> tuple[HorizonSummary, ...]:
+    outcomes = [(name, episode.metrics[name]) for name in names]
+    prefix = [(name, outcome.prefix) for name, outcome in outcomes]
+    step = [(name, outcome.step) for name, outcome in outcomes]
+    lacking = [(name, o) for name, o in outcomes if o.lacks_a_prefix(episode.num_steps)]
+    return tuple(
+        HorizonSummary(
+            horizon=index + 1,
+            sample_count=1,
+            prefix=_constants(prefix, index),
+            step=_constants(step, index),
+            unavailable={
+                name: (1, (reason,) if (reason := outcome.prefix_reason_at(index + 1)) else ())
+                for name, outcome in lacking
+                if outcome.lacks_prefix_at(index + 1)
+            },
+        )
+        for index in range(episode.num_steps)
+    )
+
+
+def _constants(
+    columns: Iterable[tuple[str, Sequence[float | None]]], index: int
+) -> dict[str, Distribution]:
+    return {
+        name: _constant(value)
+        for name, column in columns
+        if index < len(column) and (value := column[index]) is not None
+    }
 
 
 def _constant(value: float) -> Distribution:
