@@ -6,6 +6,7 @@ import io
 import json
 import re
 from html.parser import HTMLParser
+from urllib.parse import urljoin
 
 import numpy as np
 import pytest
@@ -126,7 +127,7 @@ def test_the_page_shows_what_the_json_says_and_escapes_names(server):
     assert elements.named("script") == []
     assert HOSTILE in elements.text
     assert f"{row['expected_regret_nats_per_step']['mean']:.4f}" in elements.text
-    assert f"/replay?run={row['run_id']}" in [a.get("href") for a in elements.named("a")]
+    assert f"replay?run={row['run_id']}" in [a.get("href") for a in elements.named("a")]
     assert "Nobody has finished" in elements.text
 
 
@@ -190,11 +191,41 @@ def test_the_replay_page_lists_all_steps_without_scripts(server):
     elements = Elements(page(server, f"/replay?run={runs[0]}&run={runs[1]}"))
     assert len(elements.named("img")) == 8
     assert len(elements.named("meter")) == 8
-    assert [a.get("src") for a in elements.named("script")] == ["/static/replay.js"]
+    assert [a.get("src") for a in elements.named("script")] == ["static/replay.js"]
     assert "hidden" in elements.named("div")[0]
     assert "uniform (practice) against kt (practice)" in re.sub(r"\s+", " ", elements.text)
     for image, step in zip(elements.named("img")[::2], document["steps"]):
-        assert image["src"] == f"/bench/frames/block_to_bowl/{step['frame']}.png"
+        assert image["src"] == f"bench/frames/block_to_bowl/{step['frame']}.png"
+
+
+def test_pages_work_behind_a_prefix(server):
+    """A proxy that serves the bench at /team/bench/ passes on what stands behind that."""
+    prefix = "http://proxy/team/bench"
+    run = run_of(server, "uniform", steps=2)
+    links = set()
+    for path in ("/", "/leaderboard", f"/replay?run={run}"):
+        for _, attributes in Elements(page(server, path)).tags:
+            for link in (attributes.get("href"), attributes.get("src")):
+                if link is not None and not link.startswith("data:"):
+                    links.add(urljoin(f"{prefix}{path}", link))
+    assert len(links) >= 5
+    for link in links:
+        assert link.startswith(f"{prefix}/")
+        connection = server.connection()
+        connection.request("GET", link.removeprefix(prefix))
+        assert connection.getresponse().status == 200
+        connection.close()
+
+
+def test_a_long_leaderboard_says_what_it_leaves_out(server, monkeypatch):
+    """Ten thousand rows would be a page of megabytes for everybody who looks."""
+    monkeypatch.setattr("wbgpu.bench.leaderboard.MAX_ROWS", 2)
+    for name in ("uniform", "oracle", "uniform"):
+        run_of(server, name, steps=2)
+    world = server.get("/bench/leaderboard")["worlds"][0]
+    assert world["num_sessions"] == 3
+    assert [row["name"] for row in world["rows"]] == ["oracle", "uniform"]
+    assert "The first 2 of 3 sessions." in page(server, "/leaderboard")
 
 
 def test_a_frame_is_the_worlds_picture(server):

@@ -53,6 +53,7 @@ def test_a_session_needs_world_and_seed_and_nothing_else():
     assert request.practice is False
     assert request.name == "anonymous"
     all_of_it = {"env": "toy", "seed": 2**64 - 1, "max_steps": 3, "practice": True, "name": "né"}
+    all_of_it["idempotency_key"] = "k" * 22
     request = parse_session_request(json.dumps(all_of_it).encode())
     assert vars(request) == all_of_it
 

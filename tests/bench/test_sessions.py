@@ -65,6 +65,53 @@ def test_a_session_is_what_was_asked_for(bench):
     assert bench.create(json.dumps(body).encode(), "1.2.3.4")["max_steps"] == 1000
 
 
+def test_a_request_that_is_repeated_begins_one_session(bench):
+    """Its answer may have been lost; another client, or another request, has a session of its own
+    under the same key."""
+    key = "k" * 22
+    first = begin(bench, idempotency_key=key)
+    predict(bench, first)
+    assert begin(bench, idempotency_key=key) == first
+    assert bench.observe(first)["step"] == 1
+    others = [
+        begin(bench, idempotency_key=key, client="other"),
+        begin(bench, idempotency_key=key, seed=8),
+        begin(bench, idempotency_key="l" * 22),
+        begin(bench),
+        begin(bench),
+    ]
+    assert len({first, *others}) == 6
+    for bad in ("k" * 21, "k" * 65, "k" * 21 + "é", 7):
+        assert refused(begin, bench, idempotency_key=bad) == (422, "invalid-field")
+
+
+def test_a_prediction_that_follows_another_server_counts(bench, open_at, tmp_path):
+    """Behind a proxy that sends requests to two servers in turn, whatever each remembers."""
+    other = open_at(tmp_path / "bench.sqlite")
+    session = begin(bench, max_steps=4)
+    bench.observe(session)
+    predict(other, session)
+    other.observe(session)
+    assert predict(bench, session, observe=False)["step"] == 1
+    bench.observe(session)
+    predict(other, session)
+    assert refused(predict, bench, session, observe=False) == (409, "step-not-observed")
+    assert predict(bench, session, step=3, observe=False)["step"] == 3
+    assert bench.observe(session)["done"]
+    assert refused(predict, other, session, step=3) == (409, "step-already-predicted")
+
+
+def test_what_is_remembered_is_bounded_and_nothing_depends_on_it(bench, monkeypatch):
+    """Sessions that are observed and left would fill the memory."""
+    monkeypatch.setattr("wbgpu.bench.sessions._NUM_REMEMBERED", 3)
+    sessions = [begin(bench) for _ in range(8)]
+    for session in sessions:
+        bench.observe(session)
+        assert len(bench._asked) <= 3
+    for session in sessions:
+        assert predict(bench, session, observe=False)["step"] == 0
+
+
 def test_a_prediction_is_acknowledged_and_nothing_more(bench):
     session = begin(bench)
     assert predict(bench, session) == {"acknowledged": True, "step": 0, "practice": False}

@@ -9,7 +9,9 @@ from dataclasses import replace
 
 import pytest
 from sqlalchemy import create_engine, text
+from sqlalchemy.exc import OperationalError
 
+from tests.bench.conftest import postgres_database
 from wbgpu.bench import tables
 from wbgpu.bench.store import Prediction, Store
 from wbgpu.errors import ConfigurationError, InputError
@@ -65,6 +67,14 @@ def test_a_session_comes_back_as_it_was(store, location):
     again.close()
 
 
+def test_a_session_that_is_added_again_stays_as_it_was(store):
+    """Also when its client may have no more: it is none more."""
+    store.add_session(ROW, max_open=1)
+    store.add_prediction(PREDICTION)
+    again = store.add_session({**ROW, "run_id": "x" * 16}, max_open=1)
+    assert (again["run_id"], again["step"]) == ("r" * 16, 1)
+
+
 def test_a_prediction_is_counted_once_and_moves_the_session(store):
     store.add_session(ROW, max_open=1)
     assert store.add_prediction(PREDICTION)
@@ -84,7 +94,7 @@ def test_what_must_be_observed_counts_only_then(store):
     store.add_session(ROW, max_open=1)
     blind = replace(PREDICTION, must_be_observed=True)
     assert not store.add_prediction(blind)
-    store.mark_observed(ID, 0)
+    assert store.observe(ID, now=1500.0)["observed_step"] == 0
     assert store.add_prediction(blind)
     assert not store.add_prediction(replace(blind, step=1))
 
@@ -114,7 +124,7 @@ def test_open_sessions_of_a_client_are_limited_also_when_they_race(store):
         )
 
     with ThreadPoolExecutor(8) as threads:
-        assert sum(threads.map(begin, range(8))) == 3
+        assert sum(row is not None for row in threads.map(begin, range(8))) == 3
     other = {**ROW, "client": "10.0.0.2"}
     assert store.add_session(other, max_open=3)
     # Those that have expired do not count.
@@ -140,6 +150,31 @@ def test_finished_sessions_leave_practice_out(store):
     assert store.finished("toy", scored=True)[0]["document"] == "score"
     assert [r["run_id"][0] for r in store.finished("toy", scored=False)] == ["c"]
     assert store.finished("other", scored=True) == []
+
+
+def test_a_database_that_was_restarted_is_used_again():
+    """Its connections are dead then; a client that tries again must not meet them one by one."""
+    with postgres_database() as location:
+        store = Store(location)
+        store.add_session(ROW, max_open=1)
+        gate = threading.Barrier(4)
+
+        def hold(_):
+            with store._engine.connect():
+                gate.wait()
+
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(hold, range(4)))
+        other = create_engine(location.replace("postgresql:", "postgresql+psycopg:"))
+        kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
+        with other.connect() as connection:
+            connection.execute(text(f"{kill} current_database() AND pid <> pg_backend_pid()"))
+        other.dispose()
+        with pytest.raises(OperationalError):
+            store.session(ID)
+        for _ in range(8):
+            assert store.session(ID) == ROW
+        store.close()
 
 
 def test_a_store_remembers_its_secret(store):

@@ -109,6 +109,10 @@ class AnswerKey:
             return PRACTICE
         return BY_SEED if by_seed else f"own {secrets.token_hex(16)}"
 
+    def session_id(self, request: str) -> str:
+        """An id that nobody can guess, and that a request gets again when it is repeated."""
+        return self._secret.session_id(request)
+
     def begin(self, world: WorldDefinition, seed: int, draws: str) -> Question:
         """The first question of an episode."""
         return _question(self._begun(world.schema.world, seed, draws))

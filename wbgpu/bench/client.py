@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -33,17 +34,16 @@ _Answer = httpx.Response | httpx.TransportError
 
 @dataclass(frozen=True)
 class _Call:
-    """A request, and the step it predicts if it does; a repeated step is refused by the server."""
+    """A request, and the step it predicts if it does.
+
+    Each may be sent again when nobody knows whether it had arrived: a repeated step is refused by
+    the server, and a repeated session is the one that has been begun.
+    """
 
     method: str
     path: str
     body: Any = None
     step: int | None = None
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether it may be sent again when nobody knows whether it had arrived."""
-        return self.method == "GET" or self.step is not None
 
 
 class BenchClient:
@@ -247,9 +247,8 @@ def _tries(call: _Call, num_tries: int) -> Generator[float, _Answer, dict[str, A
         answer = yield wait
         wait = min(_FIRST_WAIT_SECONDS * 2 ** (number - 1), _LONGEST_WAIT_SECONDS)
         if isinstance(answer, httpx.TransportError):
-            arrived = not isinstance(answer, _NOT_ARRIVED)
-            may_have_arrived |= arrived
-            if number == num_tries or (arrived and not call.is_repeatable):
+            may_have_arrived |= not isinstance(answer, _NOT_ARRIVED)
+            if number == num_tries:
                 raise UnreachableError(
                     f"{call.method} {call.path}: the server does not answer: "
                     f"{type(answer).__name__} {answer}"
@@ -258,8 +257,8 @@ def _tries(call: _Call, num_tries: int) -> Generator[float, _Answer, dict[str, A
         is_refused = answer.status_code == 429
         may_have_arrived |= not is_refused and answer.status_code in _TRY_AGAIN
         # Where waiting does not help, the server does not say how long.
-        may_repeat = "retry-after" in answer.headers if is_refused else call.is_repeatable
-        if answer.status_code in _TRY_AGAIN and may_repeat and number < num_tries:
+        helps = "retry-after" in answer.headers if is_refused else answer.status_code in _TRY_AGAIN
+        if helps and number < num_tries:
             wait = max(wait, _retry_after(answer))
             continue
         try:
@@ -308,7 +307,14 @@ def _content(call: _Call) -> dict[str, Any]:
 def _creation(
     env: str, seed: int, max_steps: int | None, practice: bool, name: str | None
 ) -> _Call:
-    body = {"env": env, "seed": seed, "max_steps": max_steps, "practice": practice, "name": name}
+    body = {
+        "env": env,
+        "seed": seed,
+        "max_steps": max_steps,
+        "practice": practice,
+        "name": name,
+        "idempotency_key": secrets.token_urlsafe(24),
+    }
     return _Call("POST", "/bench/sessions", body)
 
 

@@ -9,9 +9,14 @@ from typing import Any
 from wbgpu.bench.problems import RefusedError
 from wbgpu.bench.sessions import Bench
 
+MAX_ROWS = 1000
+"""Rows per world: a page of more is none that anybody reads."""
+
 
 def leaderboard(bench: Bench) -> dict[str, Any]:
-    """Rows per world, least expected regret per step first; infinite ones last.
+    """Per world ``num_sessions`` and the first :data:`MAX_ROWS` ``rows`` of them.
+
+    Those with the least expected regret per step come first, infinite ones last.
 
     Args:
         bench: whose sessions they are. Finished ones that nobody has asked the result of are
@@ -29,7 +34,8 @@ def _world(bench: Bench, name: str, sha256: str) -> dict[str, Any]:
             continue
     documents = [json.loads(row["document"]) for row in bench.store.finished(name, scored=True)]
     rows = [_row(document) for document in documents if document["world_sha256"] == sha256]
-    return {"name": name, "sha256": sha256, "rows": sorted(rows, key=_rank)}
+    ranked = sorted(rows, key=_rank)[:MAX_ROWS]
+    return {"name": name, "sha256": sha256, "num_sessions": len(rows), "rows": ranked}
 
 
 def _row(document: dict[str, Any]) -> dict[str, Any]:

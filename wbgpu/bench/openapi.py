@@ -7,7 +7,7 @@ from typing import Any
 
 from wbgpu.bench.limits import Limits
 from wbgpu.bench.problems import PROBLEM_MEDIA_TYPE
-from wbgpu.bench.protocol import MAX_NAME_LENGTH, MAX_SEED
+from wbgpu.bench.protocol import IDEMPOTENCY_KEY, MAX_NAME_LENGTH, MAX_SEED
 from wbgpu.version import __version__
 
 _NUMBER_OR_NULL = {"type": ["number", "null"], "description": "nats; null is infinite"}
@@ -138,6 +138,12 @@ def _schemas(worlds: Sequence[str]) -> dict[str, Any]:
                 "max_steps": {"type": ["integer", "null"], "minimum": 1},
                 "practice": {"type": ["boolean", "null"]},
                 "name": {"type": ["string", "null"], "minLength": 1, "maxLength": MAX_NAME_LENGTH},
+                "idempotency_key": {
+                    "type": ["string", "null"],
+                    "pattern": f"^{IDEMPOTENCY_KEY}$",
+                    "description": "drawn at random; a request that is repeated with it is "
+                    "answered with the same session",
+                },
             },
             required=("env", "seed"),
             is_closed=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from wbgpu.regret import SUM_TOLERANCE
 
 MAX_NAME_LENGTH = 80
 MAX_SEED = 2**64 - 1
+IDEMPOTENCY_KEY = "[A-Za-z0-9_-]{22,64}"
 
 # Sums are rounded differently when they are scored: what passes here must pass there.
 _SUM_TOLERANCE = SUM_TOLERANCE - 1e-12
@@ -37,6 +39,8 @@ class SessionRequest:
         max_steps: how many steps to forecast, or ``None`` for the world's own number.
         practice: outcomes are told at once, and nothing counts.
         name: who forecasts, for the leaderboard.
+        idempotency_key: characters that the client drew for this session. The same request with
+            the same key is answered with the same session.
     """
 
     env: str
@@ -44,6 +48,7 @@ class SessionRequest:
     max_steps: int | None
     practice: bool
     name: str
+    idempotency_key: str | None
 
 
 @dataclass(frozen=True)
@@ -145,7 +150,7 @@ def _field(error: ResultFileError) -> str:
 
 
 def _session_request(node: Node) -> SessionRequest:
-    _only(node, "env", "seed", "max_steps", "practice", "name")
+    _only(node, "env", "seed", "max_steps", "practice", "name", "idempotency_key")
     seed, steps, practice = _member(node, "seed"), node.get("max_steps"), node.get("practice")
     if seed.integer() > MAX_SEED:
         seed.fail(f"expected at most {MAX_SEED}")
@@ -157,6 +162,7 @@ def _session_request(node: Node) -> SessionRequest:
         max_steps=None if steps is None else steps.integer(),
         practice=practice is not None and practice.boolean(),
         name=_name(node.get("name")),
+        idempotency_key=_key(node.get("idempotency_key")),
     )
 
 
@@ -168,6 +174,15 @@ def _name(node: Node | None) -> str:
     if not name.strip() or len(name) > MAX_NAME_LENGTH or not name.isprintable():
         node.fail(f"expected 1 to {MAX_NAME_LENGTH} printable characters")
     return name
+
+
+def _key(node: Node | None) -> str | None:
+    if node is None:
+        return None
+    # A short one could be somebody else's as well, and would open their session.
+    if not re.fullmatch(IDEMPOTENCY_KEY, node.string()):
+        node.fail("expected 22 to 64 characters that were drawn at random: A-Z a-z 0-9 _ -")
+    return node.string()
 
 
 def _predict_request(node: Node, schema: Schema) -> PredictRequest:
@@ -245,6 +260,6 @@ def _member(node: Node, key: str) -> Node:
 
 
 def _only(node: Node, *known: str) -> None:
-    for key, value in node.items():
+    for key in node.object():
         if key not in known:
-            value.fail(f"is not known; expected {', '.join(known)}")
+            node[key].fail(f"is not known; expected {', '.join(known)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import secrets
@@ -14,6 +15,7 @@ NUM_BYTES = 32
 
 _DRAWS = b"wbgpu.draws"
 _FINGERPRINT = b"wbgpu.print"
+_SESSION_ID = b"wbgpu.sessions"
 
 
 class Secret:
@@ -34,6 +36,13 @@ class Secret:
     def draw_key(self, purpose: str) -> bytes:
         """A key of draws for one purpose, from which neither the secret nor others follow."""
         return hashlib.blake2b(purpose.encode(), key=self._value, person=_DRAWS).digest()
+
+    def session_id(self, request: str) -> str:
+        """32 characters that follow from a request, and that nobody else can work out."""
+        digest = hashlib.blake2b(
+            request.encode(), key=self._value, person=_SESSION_ID, digest_size=24
+        ).digest()
+        return base64.urlsafe_b64encode(digest).decode()
 
     @property
     def fingerprint(self) -> str:

@@ -33,6 +33,8 @@ _PAGE = {
     "script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 }
 _JSON = "application/json"
+# ASCII: names may hold what UTF-8 cannot encode.
+_encode = json.JSONEncoder(allow_nan=False).encode
 
 
 def create_app(bench: Bench) -> Starlette:
@@ -50,14 +52,15 @@ def create_app(bench: Bench) -> Starlette:
         routes.close()
 
     session = "/bench/sessions/{session_id}"
-    return Starlette(
+    app = Starlette(
+        # In the order of how often they are asked for: they are tried one after another.
         routes=[
+            Route(f"{session}/observe", routes.observe),
+            Route(f"{session}/predict", routes.predict, methods=["POST"]),
             Route("/healthz", routes.healthz),
             Route("/openapi.json", routes.openapi),
             Route("/bench/worlds", routes.worlds),
             Route("/bench/sessions", routes.create, methods=["POST"]),
-            Route(f"{session}/observe", routes.observe),
-            Route(f"{session}/predict", routes.predict, methods=["POST"]),
             Route(f"{session}/result", routes.result),
             Route("/bench/leaderboard", routes.leaderboard),
             Route("/bench/replay", routes.replay),
@@ -77,6 +80,9 @@ def create_app(bench: Bench) -> Starlette:
         },
         lifespan=lifespan,
     )
+    # Its target would come from the Host header, and hold what opens a session.
+    app.router.redirect_slashes = False
+    return app
 
 
 class _Routes:
@@ -183,13 +189,16 @@ class _Routes:
         if kind != _JSON:
             raise RefusedError(415, "not-json", f"expected {_JSON}", field="Content-Type")
         limit = self._bench.limits.max_body_bytes
+        too_large = RefusedError(
+            413, "body-too-large", f"expected at most {limit} bytes", field="body"
+        )
+        if int(request.headers.get("content-length", "0")) > limit:
+            raise too_large
         body = bytearray()
         async for chunk in request.stream():
             body += chunk
             if len(body) > limit:
-                raise RefusedError(
-                    413, "body-too-large", f"expected at most {limit} bytes", field="body"
-                )
+                raise too_large
         return bytes(body)
 
     async def _briefly(self, work: Callable[[], Any]) -> Any:
@@ -201,17 +210,14 @@ class _Routes:
 
 
 def _json(document: Any, status: int = 200) -> Response:
-    # ASCII: names may hold what UTF-8 cannot encode.
-    text = json.dumps(document, allow_nan=False)
-    return Response(text, status, _HEADERS, _JSON)
+    return Response(_encode(document), status, _HEADERS, _JSON)
 
 
 def _problem(problem: RefusedError, headers: dict[str, str] | None = None) -> Response:
-    text = json.dumps(problem.document(), allow_nan=False)
     extra = {**_HEADERS, **(headers or {})}
     if problem.retry_after_seconds is not None:
         extra["Retry-After"] = str(problem.retry_after_seconds)
-    return Response(text, problem.status, extra, PROBLEM_MEDIA_TYPE)
+    return Response(_encode(problem.document()), problem.status, extra, PROBLEM_MEDIA_TYPE)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

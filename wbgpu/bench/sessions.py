@@ -8,6 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import astuple, replace
 from typing import Any
 
 from wbgpu.bench.answer_key import (
@@ -22,13 +23,19 @@ from wbgpu.bench.answer_key import (
 )
 from wbgpu.bench.limits import Limits
 from wbgpu.bench.problems import RefusedError
-from wbgpu.bench.protocol import parse_predict_request, parse_session_request, schema_document
+from wbgpu.bench.protocol import (
+    SessionRequest,
+    parse_predict_request,
+    parse_session_request,
+    schema_document,
+)
 from wbgpu.bench.store import Prediction, Store
 from wbgpu.records.world import Schema
 from wbgpu.worlds import WorldDefinition
 
 _LOG = logging.getLogger("wbgpu.bench")
 _ID = re.compile(r"[A-Za-z0-9_-]{16,40}")
+_NUM_REMEMBERED = 4096
 _Row = Mapping[str, Any]
 
 
@@ -59,6 +66,8 @@ class Bench:
         self.limits = limits
         self._paired_episodes = paired_episodes
         self._clock = clock
+        # Rows that have been observed, so that the prediction that follows need not read them.
+        self._asked: dict[str, _Row] = {}
 
     def worlds(self) -> list[dict[str, Any]]:
         """Names, budgets and digests of the worlds."""
@@ -98,7 +107,7 @@ class Bench:
         first = self.key.begin(world, request.seed, draws)
         now = self._clock()
         row = {
-            "session_id": secrets.token_urlsafe(24),
+            "session_id": self.key.session_id(_identity(request, client)),
             "run_id": secrets.token_urlsafe(12),
             "world": world.schema.world,
             "world_sha256": world.sha256,
@@ -116,19 +125,21 @@ class Bench:
             "state": json.dumps(first.state),
             "action": first.action,
         }
-        if not self.store.add_session(row, self.limits.max_open_sessions):
+        stored = self.store.add_session(row, self.limits.max_open_sessions)
+        if stored is None:
             raise RefusedError(
                 429,
                 "too-many-sessions",
                 f"this client has {self.limits.max_open_sessions} open sessions; finish one first",
             )
-        _log("session begun", row)
+        if stored["run_id"] == row["run_id"]:
+            _log("session begun", row)
         return {
-            **{k: row[k] for k in ("session_id", "run_id", "max_steps", "practice", "name")},
-            "env": row["world"],
-            "world_sha256": row["world_sha256"],
+            **{k: stored[k] for k in ("session_id", "run_id", "max_steps", "practice", "name")},
+            "env": stored["world"],
+            "world_sha256": stored["world_sha256"],
             "seed": request.seed,
-            "expires_at": row["expires_at"],
+            "expires_at": stored["expires_at"],
             "prediction_schema": _prediction_schema(world.schema),
         }
 
@@ -138,10 +149,12 @@ class Bench:
         Raises:
             RefusedError: there is no such session, it has expired, or its world has been changed.
         """
-        row, world = self._open(session_id)
+        row = _existing(self.store.observe(_shaped(session_id), self._clock()))
+        world = self._going_on(row)
         is_done = row["step"] >= row["max_steps"]
-        if not is_done and row["observed_step"] < row["step"]:
-            self.store.mark_observed(session_id, row["step"])
+        if len(self._asked) >= _NUM_REMEMBERED:
+            self._asked.clear()
+        self._asked[session_id] = row
         return {
             "done": is_done,
             "step": row["step"],
@@ -159,7 +172,18 @@ class Bench:
             RefusedError: there is no such session, it is over, the body is wrong, or the step is
                 not the one that is due. Nothing has been counted then.
         """
-        row, world = self._open(session_id)
+        asked = self._asked.pop(session_id, None)
+        if asked is not None:
+            try:
+                return self._predict(asked, raw)
+            except RefusedError as error:
+                # Another server on this store may have gone on with the session.
+                if error.status != 409:
+                    raise
+        return self._predict(self._row(session_id), raw)
+
+    def _predict(self, row: _Row, raw: bytes) -> dict[str, Any]:
+        world = self._going_on(row)
         request = parse_predict_request(raw, world.schema)
         step = row["step"]
         if request.step is not None and request.step != step:
@@ -171,7 +195,7 @@ class Bench:
         forecast = packed(request.probabilities)
         counted = self.store.add_prediction(
             Prediction(
-                session_id=session_id,
+                session_id=row["session_id"],
                 step=step,
                 state=row["state"],
                 action=asked.action,
@@ -184,7 +208,7 @@ class Bench:
             )
         )
         if not counted:
-            raise self._not_counted(session_id, request.step, step)
+            raise self._not_counted(row["session_id"], request.step, step)
         if step + 1 == row["max_steps"]:
             _log("session finished", row)
         answer = {"acknowledged": True, "step": step, "practice": row["practice"]}
@@ -257,21 +281,14 @@ class Bench:
         ]
 
     def _row(self, session_id: str) -> _Row:
-        # The shape is checked first: databases refuse some texts with errors of their own.
-        row = self.store.session(session_id) if _ID.fullmatch(session_id) else None
-        if row is None:
-            raise RefusedError(
-                404, "unknown-session", "there is no such session", field="session_id"
-            )
-        return row
+        return _existing(self.store.session(_shaped(session_id)))
 
-    def _open(self, session_id: str) -> tuple[_Row, WorldDefinition]:
-        row = self._row(session_id)
+    def _going_on(self, row: _Row) -> WorldDefinition:
         if row["finished_at"] is None and self._clock() >= row["expires_at"]:
             raise RefusedError(
                 410, "session-expired", "the session has expired unfinished; begin another"
             )
-        return row, self.key.world(row["world"], row["world_sha256"])
+        return self.key.world(row["world"], row["world_sha256"])
 
     def _not_counted(self, session_id: str, named: int | None, step: int) -> RefusedError:
         row = self._row(session_id)
@@ -282,6 +299,29 @@ class Bench:
                 f"step {step} has not been observed; observe it first, or name it as `step`",
             )
         return _wrong_step(step, row["step"])
+
+
+def _identity(request: SessionRequest, client: str) -> str:
+    """What tells a session from all others: the request, if it can be repeated, or chance."""
+    key = request.idempotency_key or secrets.token_urlsafe(24)
+    return json.dumps([client, *astuple(replace(request, idempotency_key=key))])
+
+
+def _shaped(session_id: str) -> str:
+    # Checked first: databases refuse some texts with errors of their own.
+    if not _ID.fullmatch(session_id):
+        raise _unknown()
+    return session_id
+
+
+def _existing(row: _Row | None) -> _Row:
+    if row is None:
+        raise _unknown()
+    return row
+
+
+def _unknown() -> RefusedError:
+    return RefusedError(404, "unknown-session", "there is no such session", field="session_id")
 
 
 def _wrong_step(named: int, due: int) -> RefusedError:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
     Engine,
-    RowMapping,
     and_,
     bindparam,
     create_engine,
@@ -35,7 +33,8 @@ from wbgpu.bench.tables import (
 from wbgpu.errors import ConfigurationError, InputError
 
 _NUM_CONNECTIONS = 8
-_LOCK_SECONDS = 30
+# Shorter than a client waits: it is told to try again, and the others are answered meanwhile.
+_LOCK_SECONDS = 5
 _POSTGRESQL = "postgresql+psycopg"
 
 Row = dict[str, Any]
@@ -83,6 +82,12 @@ class Store:
     def __init__(self, location: str) -> None:
         self.file = None if "://" in location else Path(location)
         self._engine = _sqlite(self.file) if self.file else _postgresql(location)
+        # For statements that stand alone: PostgreSQL is asked once and not three times.
+        self._single = (
+            self._engine
+            if self.file
+            else self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        )
         try:
             with self._engine.begin() as connection:
                 upgrade(connection)
@@ -105,7 +110,7 @@ class Store:
 
     def ping(self) -> None:
         """Fail if the database does not answer."""
-        with self._engine.connect() as connection:
+        with self._single.connect() as connection:
             connection.exec_driver_sql("SELECT 1")
 
     def check_fingerprint(self, fingerprint: str) -> None:
@@ -118,7 +123,7 @@ class Store:
             with self._engine.begin() as connection:
                 connection.execute(insert(META).values(key=FINGERPRINT_KEY, value=fingerprint))
         except IntegrityError:
-            with self._engine.connect() as connection:
+            with self._single.connect() as connection:
                 known = connection.execute(select_meta(FINGERPRINT_KEY)).scalar_one()
             if known != fingerprint:
                 raise ConfigurationError(
@@ -126,8 +131,13 @@ class Store:
                     "on without that; give it, or name another store"
                 ) from None
 
-    def add_session(self, row: Mapping[str, Any], max_open: int) -> bool:
-        """Add a session, unless its client has ``max_open`` that are open; whether it was added."""
+    def add_session(self, row: Row, max_open: int) -> Row | None:
+        """Add a session, unless its client has ``max_open`` that are open.
+
+        Returns:
+            ``row``; of a session with this id that had been added before, the row that it has; or
+            ``None`` if there were too many.
+        """
         client, now = row["client"], row["created_at"]
         open_ones = and_(
             SESSIONS.c.client == client,
@@ -136,29 +146,40 @@ class Store:
         )
         with self._engine.begin() as connection:
             self._lock_client(connection, client)
+            known = connection.execute(_SESSION, {"id": row["session_id"]}).mappings().first()
+            if known is not None:
+                return dict(known)
             count = connection.execute(
                 select(func.count()).select_from(SESSIONS).where(open_ones)
             ).scalar_one()
             if count >= max_open:
-                return False
+                return None
             connection.execute(insert(SESSIONS).values(**row))
-        return True
+        return row
 
     def session(self, session_id: str) -> Row | None:
         """A row of ``bench_sessions``, if there is one."""
-        with self._engine.connect() as connection:
-            return _row(connection.execute(_SESSION, {"id": session_id}).mappings().first())
+        with self._single.connect() as connection:
+            row = connection.execute(_SESSION, {"id": session_id}).mappings().first()
+        return None if row is None else dict(row)
 
     def run(self, run_id: str) -> Row | None:
         """A row of ``bench_sessions`` by its public id, if there is one."""
         query = select(SESSIONS).where(SESSIONS.c.run_id == run_id)
-        with self._engine.connect() as connection:
-            return _row(connection.execute(query).mappings().first())
+        with self._single.connect() as connection:
+            row = connection.execute(query).mappings().first()
+        return None if row is None else dict(row)
 
-    def mark_observed(self, session_id: str, step: int) -> None:
-        """Remember that a step's question has been asked."""
-        with self._engine.begin() as connection:
-            connection.execute(_MARK, {"id": session_id, "at_step": step})
+    def observe(self, session_id: str, now: float) -> Row | None:
+        """A row of ``bench_sessions``; that its step has been observed is remembered.
+
+        Args:
+            session_id: of the session.
+            now: seconds since 1970; a session that has expired by then is left as it is.
+        """
+        with self._single.begin() as connection:
+            marked = connection.execute(_OBSERVE, {"id": session_id, "now": now}).mappings().first()
+        return self.session(session_id) if marked is None else dict(marked)
 
     def add_prediction(self, prediction: Prediction) -> bool:
         """Count a prediction, if its step is the one its session is at; whether it was counted.
@@ -172,7 +193,6 @@ class Store:
             "next_step": prediction.step + 1,
             "next_state": prediction.outcome,
             "next_action": prediction.next_action,
-            "ended": prediction.at if prediction.is_last else None,
         }
         row = {
             "session_id": prediction.session_id,
@@ -187,6 +207,9 @@ class Store:
             if connection.execute(_ADVANCE, values).rowcount != 1:
                 return False
             connection.execute(_PREDICT, row)
+            if prediction.is_last:
+                ended = {"id": prediction.session_id, "ended": prediction.at}
+                connection.execute(_FINISH, ended)
         return True
 
     def predictions(self, session_id: str) -> list[Row]:
@@ -196,8 +219,8 @@ class Store:
             .where(PREDICTIONS.c.session_id == session_id)
             .order_by(PREDICTIONS.c.step)
         )
-        with self._engine.connect() as connection:
-            return [_plain(row) for row in connection.execute(query).mappings()]
+        with self._single.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
 
     def add_result(self, session_id: str, document: str) -> None:
         """Keep the score of a finished session; the first one stays."""
@@ -210,7 +233,7 @@ class Store:
     def result(self, session_id: str) -> str | None:
         """The score of a session, if it has been added."""
         query = select(RESULTS.c.document).where(RESULTS.c.session_id == session_id)
-        with self._engine.connect() as connection:
+        with self._single.connect() as connection:
             return connection.execute(query).scalar()
 
     def finished(self, world: str, *, scored: bool) -> list[Row]:
@@ -231,8 +254,8 @@ class Store:
             )
             .order_by(SESSIONS.c.finished_at)
         )
-        with self._engine.connect() as connection:
-            return [_plain(row) for row in connection.execute(query).mappings()]
+        with self._single.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
 
     def _lock_client(self, connection: Any, client: str) -> None:
         """Count and insert of one client must not interleave with another of the same client."""
@@ -244,13 +267,16 @@ class Store:
 
 
 _SESSION = select(SESSIONS).where(SESSIONS.c.session_id == bindparam("id"))
-_MARK = (
+_OBSERVE = (
     update(SESSIONS)
     .where(
         SESSIONS.c.session_id == bindparam("id"),
-        SESSIONS.c.step == bindparam("at_step"),
+        SESSIONS.c.observed_step < SESSIONS.c.step,
+        SESSIONS.c.step < SESSIONS.c.max_steps,
+        SESSIONS.c.expires_at > bindparam("now"),
     )
-    .values(observed_step=bindparam("at_step"))
+    .values(observed_step=SESSIONS.c.step)
+    .returning(SESSIONS)
 )
 _ADVANCE = (
     update(SESSIONS)
@@ -264,18 +290,15 @@ _ADVANCE = (
         step=bindparam("next_step"),
         state=bindparam("next_state"),
         action=bindparam("next_action"),
-        finished_at=bindparam("ended"),
     )
 )
+# Apart, because an index has to be changed as well.
+_FINISH = (
+    update(SESSIONS)
+    .where(SESSIONS.c.session_id == bindparam("id"))
+    .values(finished_at=bindparam("ended"))
+)
 _PREDICT = insert(PREDICTIONS)
-
-
-def _row(row: RowMapping | None) -> Row | None:
-    return None if row is None else _plain(row)
-
-
-def _plain(row: RowMapping) -> Row:
-    return {str(key): value for key, value in row.items()}
 
 
 def _sqlite(file: Path) -> Engine:
@@ -311,9 +334,7 @@ def _postgresql(location: str) -> Engine:
             f"store: expected a path or postgresql://..., got {url.drivername}://..."
         )
     try:
-        return create_engine(
-            url.set(drivername=_POSTGRESQL), pool_size=_NUM_CONNECTIONS, pool_pre_ping=True
-        )
+        return create_engine(url.set(drivername=_POSTGRESQL), pool_size=_NUM_CONNECTIONS)
     except ModuleNotFoundError:
         raise ConfigurationError(
             "store: PostgreSQL needs the package psycopg: pip install 'wbgpu[bench]'"
