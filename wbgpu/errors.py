@@ -9,6 +9,7 @@
     │   ├── VideoError            one video cannot be read as a whole
     │   ├── AlignmentError        two readable videos cannot be aligned
     │   └── ResultFileError       a JSON result cannot be read or contradicts itself
+    ├── ModelError                a world model raised, or predicted what it must not
     ├── IncompatibleResultsError  two results must not be compared
     └── NothingScoredError        every episode failed, so there is no result
 
@@ -78,9 +79,21 @@ class ResultFileError(InputError):
         return type(self), (self.path, self.json_path, self.reason)
 
 
+class ModelError(WbgpuError):
+    """A world model that was evaluated raised an exception, or predicted what it must not."""
+
+
+class JournalError(InputError):
+    """A journal is of another evaluation, of inputs that have changed, or in use."""
+
+
 class IncompatibleResultsError(WbgpuError):
     """Baseline and candidate were measured on different episodes or under different settings."""
 
 
 class NothingScoredError(WbgpuError):
     """Every episode of a run failed."""
+
+
+class RankError(WbgpuError):
+    """One of the processes that evaluate a suite together failed or died; so the run has failed."""

@@ -34,6 +34,7 @@ from wbgpu.report.regret_markdown import regret_report
 from wbgpu.report.throughput import throughput_summary
 
 if TYPE_CHECKING:
+    from wbgpu.models import WorldModel
     from wbgpu.records.comparison import Comparison, Verdict
     from wbgpu.records.regret_comparison import RegretComparison, RegretVerdict
     from wbgpu.records.video import AlignmentPolicy
@@ -47,8 +48,10 @@ RESULT_FILES = ("batch.json", "result.json")
 
 def evaluate(
     ground_truth: str | Path,
-    predictions: str | Path,
+    predictions: str | Path | None = None,
     *,
+    model: WorldModel | None = None,
+    actions: str | Path | None = None,
     num_context: int = 0,
     metrics: Sequence[str] | None = None,
     name: str | None = None,
@@ -58,10 +61,15 @@ def evaluate(
     progress: bool = False,
     trace: str | Path | None = None,
 ) -> SuiteResult:
-    """Score one checkpoint's predicted videos against ground truth.
+    """Score one checkpoint against ground truth: the videos it predicted, or the model itself.
 
     Args:
         ground_truth, predictions: two folders of videos paired by relative path, or two files.
+        model: predicts from the context frames, instead of ``predictions``; see
+            `wbgpu.models.WorldModel`. Its modes, its gradients and all generators of random numbers
+            are afterwards what they were before. Models that the configuration names are given by
+            ``overrides``, such as ``model=copy_last``.
+        actions: for the model: folder of saved actions, see `wbgpu.episodes.actions`.
         num_context: leading frames that the model was given; they are not scored.
         metrics: names of ``configs/metrics``; ``None`` for the default set.
         name: checkpoint name; ``None`` takes the predictions folder's name.
@@ -82,16 +90,16 @@ def evaluate(
     """
     from wbgpu.evaluation.configuration import compose, request_from
     from wbgpu.evaluation.run import run
+    from wbgpu.evaluation.undisturbed import undisturbed
 
     if isinstance(metrics, str):
         raise ConfigurationError(f"metrics: expected a list of names, got the text {metrics!r}")
     chosen = [] if metrics is None else [f"metrics=[{','.join(metrics)}]"]
-    values: dict[str, Any] = {
-        "suite.ground_truth": str(ground_truth),
-        "suite.predictions": str(predictions),
-    }
+    values: dict[str, Any] = {"suite.ground_truth": str(ground_truth)}
     # Defaults stay out, so that an override may set the same key.
     for key, value, default in (
+        ("suite.predictions", None if predictions is None else str(predictions), None),
+        ("suite.actions", None if actions is None else str(actions), None),
         ("suite.num_context", num_context, 0),
         ("suite.alignment", alignment, "strict"),
         ("name", name, None),
@@ -99,13 +107,15 @@ def evaluate(
     ):
         if value != default:
             values[key] = value
-    request = request_from(compose([*chosen, *overrides], values))
+    request = request_from(compose([*chosen, *overrides], values), model=model)
     if trace is None:
         if request.measures_stages:
             raise ConfigurationError("profile: from Python, give evaluate(..., trace='trace.json')")
-        return run(request, show_progress=progress)
+        with undisturbed(model):
+            return run(request, show_progress=progress)
     timeline = Timeline()
-    result = run(request, show_progress=progress, timeline=timeline)
+    with undisturbed(model):
+        result = run(request, show_progress=progress, timeline=timeline)
     write_text(trace, json.dumps(timeline.trace()) + "\n")
     print(throughput_summary(timeline), file=sys.stderr)
     return result

@@ -55,6 +55,7 @@ def test_every_command_has_help_that_names_its_flags(capsys: pytest.CaptureFixtu
         "bench",
         "gate",
         "report",
+        "sweep-report",
         "demo",
     ):
         assert f"\n  {name} " in overview

@@ -38,7 +38,7 @@ def error_of(capsys, *arguments):
     assert run(arguments) == 2
     left = {path for path in Path().rglob("*") if path.is_file()} - before
     # Hydra's own note of a sweep.
-    assert {path.name for path in left} <= {"multirun.yaml"}
+    assert {path.name for path in left} <= {"multirun.yaml", "status.json"}
     return capsys.readouterr().err
 
 

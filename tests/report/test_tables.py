@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from wbgpu.report.tables import escape, table
+from wbgpu.report.tables import aligned, escape, table
 
 
 def test_an_id_cannot_break_a_table() -> None:
@@ -16,3 +16,10 @@ def test_columns_are_aligned_as_asked() -> None:
         "| a | 1 |",
         "",
     ]
+
+
+def test_plain_columns_are_aligned_as_asked() -> None:
+    """A text column to the right of numbers would otherwise be ragged."""
+    rows = [["a", "10", "x"], ["bcd", "2", "yz"]]
+    assert aligned(rows) == ["a    10   x", "bcd   2  yz"]
+    assert aligned(rows, "rll") == ["  a  10  x", "bcd  2   yz"]

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from wbgpu.cli.artifacts import save
 from wbgpu.cli.evaluating import (
+    discard_journal,
     exit_code,
     project_values,
     quick_imports,
-    report_throughput,
     run_request,
+    save_throughput,
 )
-from wbgpu.cli.hydra_application import checked_output, run_application
+from wbgpu.cli.hydra_application import (
+    Outcome,
+    Run,
+    checked_output,
+    refuse_shared,
+    run_application,
+)
+from wbgpu.cli.objective import checked_objective, objective_value
 from wbgpu.records.project_file import load_project_file
 from wbgpu.records.strict_json import to_text, write_text
 from wbgpu.records.worldbench import batch_payload, evaluation_payload
@@ -41,42 +48,47 @@ def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...])
     with quick_imports():
         importlib.import_module("wbgpu.evaluation.configuration")
 
-    def job(config: DictConfig, folder: Path) -> int:
-        return _evaluate(config, folder, command_line, as_json)
+    def job(config: DictConfig, run: Run) -> Outcome:
+        return _evaluate(config, run, command_line, as_json)
 
-    return run_application("eval", arguments, job)
+    return run_application("eval", arguments, job, as_json=as_json)
 
 
-def _evaluate(config: DictConfig, folder: Path, command_line: str | None, as_json: bool) -> int:
-    from hydra.core.hydra_config import HydraConfig
-
+def _evaluate(config: DictConfig, run: Run, command_line: str | None, as_json: bool) -> Outcome:
     from wbgpu.evaluation.configuration import apply_defaults, check_metric_names, request_from
 
-    overrides = list(HydraConfig.get().overrides.task)
     project = load_project_file()
-    apply_defaults(config, project_values(project), overrides)
-    check_metric_names(config, overrides)
-    output = checked_output(config, folder)
-    request = request_from(config, project.path, command_line=command_line)
-    result, timeline = run_request(request, show_progress=not as_json)
+    apply_defaults(config, project_values(project), run.overrides)
+    check_metric_names(config, run.overrides)
+    output = checked_output(config, run)
+    if config.save_predictions is not None:
+        refuse_shared(run, "save_predictions", config.save_predictions)
+    if config.journal not in (None, "auto"):
+        refuse_shared(run, "journal", config.journal)
+    request = request_from(config, project.path, command_line=command_line, run_folder=run.folder)
+    objective = checked_objective(config, run.overrides, request)
+    result, timeline = run_request(request, show_progress=run.is_here and not as_json)
     with timeline.span("write"):
         if result.result_type == "evaluation":
             name, payload = "result.json", evaluation_payload(result, gate=project.gate)
         else:
             name, payload = "batch.json", batch_payload(result, gate=project.gate)
         text = to_text(payload)
-        saved = save(folder, {name: text, "report.md": result_report(result)})
+        saved = save(run.folder, {name: text, "report.md": result_report(result)})
         if output is not None:
             write_text(output, text)
-    if as_json:
-        document = {key: value for key, value in payload.items() if key != "episodes"}
-        click.echo(to_text(document), nl=False)
-        report_throughput(timeline, folder, as_json=True)
-        return exit_code(result)
-    click.echo(result_summary(result))
+    discard_journal(request)
+    lines = [result_summary(result)]
     if project.path is not None:
-        click.echo(f"Configuration: {project.path}")
-    click.echo(f"Saved result: {output or saved[name]}")
-    click.echo(f"Saved report: {saved['report.md']}")
-    report_throughput(timeline, folder, as_json=False)
-    return exit_code(result)
+        lines.append(f"Configuration: {project.path}")
+    lines += [f"Saved result: {output or saved[name]}", f"Saved report: {saved['report.md']}"]
+    throughput = save_throughput(timeline, run.folder)
+    if throughput is not None and as_json:
+        click.echo(throughput, err=True)
+    return Outcome(
+        exit_code=exit_code(result),
+        value=objective_value(result, objective),
+        result=name,
+        text="\n".join(lines if throughput is None else [*lines, throughput]),
+        document={key: value for key, value in payload.items() if key != "episodes"},
+    )

@@ -17,6 +17,7 @@ from wbgpu.cli.artifacts import (
     save,
 )
 from wbgpu.cli.evaluating import (
+    discard_journal,
     evaluating_options,
     exit_code,
     prepare,
@@ -92,13 +93,14 @@ def command(
         "name": name,
         "device": device,
     }
-    request, project = prepare(values, config_path, overrides)
+    folder = new_run_folder(output_root)
+    request, project = prepare(values, config_path, overrides, run_folder=folder)
     copy = output or default_output(request.checkpoint_name)
     check_file(copy, "--output")
     result, timeline = run_request(request, show_progress=not as_json)
     with timeline.span("write"):
-        saved, latest = save_batch(result, output_root, copy, project.gate)
-    folder = saved["batch.json"].parent
+        saved, latest = save_batch(result, folder, copy, project.gate)
+    discard_journal(request)
     if as_json:
         payload = batch_payload(result, gate=project.gate)
         click.echo(to_text({k: v for k, v in payload.items() if k != "episodes"}), nl=False)
@@ -116,14 +118,13 @@ def command(
 
 
 def save_batch(
-    result: SuiteResult, output_root: Path, copy: Path, gate: Mapping[str, Any]
+    result: SuiteResult, folder: Path, copy: Path, gate: Mapping[str, Any]
 ) -> tuple[dict[str, Path], dict[str, Path]]:
     """Write the run's folder, every episode's own result, the latest alias and the copy.
 
     Returns:
-        Paths of ``batch.json`` and ``report.md`` in the run's folder and in ``latest``.
+        Paths of ``batch.json`` and ``report.md`` in the run's folder and in ``latest`` beside it.
     """
-    folder = new_run_folder(output_root)
     names = artifact_names(episode.episode_id for episode in result.episodes)
     paths = {i: str(folder / "episodes" / f"{name}.json") for i, name in names.items()}
     save(
@@ -141,6 +142,6 @@ def save_batch(
         "report.md": result_report(result),
     }
     saved = save(folder, files)
-    latest = save(output_root / "latest", files)
+    latest = save(folder.parent / "latest", files)
     write_text(copy, files["batch.json"])
     return saved, latest

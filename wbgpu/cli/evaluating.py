@@ -53,6 +53,7 @@ def prepare(
     config_path: Path | None,
     overrides: Sequence[str],
     notes: tuple[str, ...] = (),
+    run_folder: Path | None = None,
 ) -> tuple[EvaluationRequest, ProjectFile]:
     """The checked request of a command, and the project file that it used.
 
@@ -61,6 +62,7 @@ def prepare(
         config_path: ``--config``.
         overrides: Hydra overrides.
         notes: remarks that go into the result.
+        run_folder: where the journal is kept until the result is saved; ``None``: there is none.
     """
     project = load_project_file(config_path)
     with quick_imports():
@@ -72,24 +74,54 @@ def prepare(
         defaults=project_values(project),
     )
     command_line = click.get_current_context().find_root().obj
-    return request_from(config, project.path, notes, command_line), project
+    request = request_from(config, project.path, notes, command_line, run_folder=run_folder)
+    return request, project
 
 
 def run_request(request: EvaluationRequest, *, show_progress: bool) -> tuple[SuiteResult, Timeline]:
-    """Run what :func:`prepare` made; the timeline is on if the request asks for it."""
+    """Run what :func:`prepare` made; the timeline is on if the request asks for it.
+
+    Where a launcher has started several processes, rank 0 alone writes and prints the result: the
+    others exit here.
+    """
     with quick_imports():
+        from wbgpu.evaluation.ranks import environment_ranks, is_started_by_others
         from wbgpu.evaluation.run import run
 
     timeline = Timeline() if request.measures_stages else NO_TIMELINE
-    return run(request, show_progress=show_progress, timeline=timeline), timeline
+    ranks = environment_ranks(request.process_backend) if is_started_by_others() else None
+    is_first = ranks is None or ranks.rank == 0
+    if request.resume and is_first:
+        assert request.journal is not None
+        found = "Resuming from" if request.journal.exists() else "Starting anew; there is no"
+        click.echo(f"{found} {request.journal}", err=True)
+    result = run(request, ranks=ranks, show_progress=show_progress and is_first, timeline=timeline)
+    if not is_first:
+        raise SystemExit(2 if _problems(result) else 0)
+    return result, timeline
+
+
+def discard_journal(request: EvaluationRequest) -> None:
+    """Now that the result is saved, delete the journal unless the user has named it."""
+    from wbgpu.evaluation.journal import remove_journal
+
+    if request.journal is not None and not request.keeps_journal:
+        remove_journal(request.journal)
 
 
 def report_throughput(timeline: Timeline, folder: Path, *, as_json: bool) -> None:
     """Print the table of a timeline that is on, and save its trace; beside JSON, to stderr."""
+    table = save_throughput(timeline, folder)
+    if table is not None:
+        click.echo(table, err=as_json)
+
+
+def save_throughput(timeline: Timeline, folder: Path) -> str | None:
+    """Save the trace of a timeline that is on; returns its table, which names the file."""
     if not timeline.is_on:
-        return
+        return None
     path = write_text(folder / "trace.json", json.dumps(timeline.trace()) + "\n")
-    click.echo(f"\n{throughput_summary(timeline)}\nSaved trace: {path}", err=as_json)
+    return f"\n{throughput_summary(timeline)}\nSaved trace: {path}"
 
 
 @contextmanager
@@ -129,22 +161,12 @@ def project_values(project: ProjectFile) -> dict[str, Any]:
 
 def exit_code(result: SuiteResult) -> int:
     """0, or 2 after saying on standard error what is missing from the result."""
-    problems = [
-        f"{episode.episode_id}: {episode.failure.message}"
-        for episode in result.episodes
-        if episode.failure is not None
-    ]
-    num_failed = len(problems)
-    problems += [
-        f"{episode.episode_id}: {outcome.name}: {outcome.error_type}: {outcome.reason}"
-        for episode in result.episodes
-        for outcome in episode.metrics.values()
-        if outcome.status == "error"
-    ]
+    problems = _problems(result)
     if not problems:
         return 0
     for problem in problems:
         click.echo(f"Error: {problem}", err=True)
+    num_failed = len(result.failed_episodes)
     click.echo(
         f"Error: {num_failed} of {len(result.episodes)} episodes could not be scored, "
         f"{len(problems) - num_failed} metric values are missing by error; the result records "
@@ -152,3 +174,18 @@ def exit_code(result: SuiteResult) -> int:
         err=True,
     )
     return 2
+
+
+def _problems(result: SuiteResult) -> list[str]:
+    """Episodes without scores, then metrics without a value by error."""
+    problems = [
+        f"{episode.episode_id}: {episode.failure.message}"
+        for episode in result.episodes
+        if episode.failure is not None
+    ]
+    return problems + [
+        f"{episode.episode_id}: {outcome.name}: {outcome.error_type}: {outcome.reason}"
+        for episode in result.episodes
+        for outcome in episode.metrics.values()
+        if outcome.status == "error"
+    ]

@@ -27,6 +27,7 @@ _COMMANDS = {
     "bench": "wbgpu.cli.bench",
     "gate": "wbgpu.cli.gate",
     "report": "wbgpu.cli.report",
+    "sweep-report": "wbgpu.cli.sweep_report",
     "demo": "wbgpu.cli.demo",
 }
 

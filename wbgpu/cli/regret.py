@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from wbgpu.cli.artifacts import save
-from wbgpu.cli.hydra_application import checked_output, run_application
+from wbgpu.cli.hydra_application import Outcome, Run, checked_output, run_application
 from wbgpu.records.regret_file import regret_payload
 from wbgpu.records.strict_json import to_text, write_text
 from wbgpu.report.regret_console import regret_summary
@@ -35,23 +34,23 @@ _MODULE_ARGUMENTS = "contestant.arguments"
 def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...]) -> int:
     """Play a contestant in a world with Hydra overrides."""
 
-    def job(config: DictConfig, folder: Path) -> int:
-        return _play(config, folder, command_line, as_json)
+    def job(config: DictConfig, run: Run) -> Outcome:
+        return _play(config, run, command_line)
 
     arguments = tuple(
         f"++{argument}" if re.match(rf"{re.escape(_MODULE_ARGUMENTS)}[.=]", argument) else argument
         for argument in arguments
     )
-    return run_application("regret", arguments, job)
+    return run_application("regret", arguments, job, as_json=as_json)
 
 
-def _play(config: DictConfig, folder: Path, command_line: str | None, as_json: bool) -> int:
+def _play(config: DictConfig, run: Run, command_line: str | None) -> Outcome:
     from hydra.core.hydra_config import HydraConfig
 
     from wbgpu.evaluation.prequential import run_regret
     from wbgpu.evaluation.regret_configuration import regret_request_from
 
-    output = checked_output(config, folder)
+    output = checked_output(config, run)
     request = regret_request_from(config)
     name = config.name or HydraConfig.get().runtime.choices["contestant"]
     result = run_regret(
@@ -66,14 +65,14 @@ def _play(config: DictConfig, folder: Path, command_line: str | None, as_json: b
     )
     payload = regret_payload(result)
     text = to_text(payload)
-    saved = save(folder, {"result.json": text, "report.md": regret_report(result)})
+    saved = save(run.folder, {"result.json": text, "report.md": regret_report(result)})
     if output is not None:
         write_text(output, text)
-    if as_json:
-        document = {key: value for key, value in payload.items() if key != "seeds"}
-        click.echo(to_text(document), nl=False)
-        return 0
-    click.echo(regret_summary(result))
-    click.echo(f"\nSaved result: {output or saved['result.json']}")
-    click.echo(f"Saved report: {saved['report.md']}")
-    return 0
+    return Outcome(
+        exit_code=0,
+        value=result.expected_regret_per_step.mean,
+        result="result.json",
+        text=f"{regret_summary(result)}\n\nSaved result: {output or saved['result.json']}\n"
+        f"Saved report: {saved['report.md']}",
+        document={key: value for key, value in payload.items() if key != "seeds"},
+    )

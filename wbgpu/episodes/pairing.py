@@ -53,6 +53,22 @@ def find_videos(root: Path, role: str) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
+def ground_truth_videos(root: Path) -> dict[str, Path]:
+    """Videos of a suite by episode id, sorted.
+
+    Raises:
+        InputError: as `find_videos`.
+        PairingError: no video at all, or two that differ only in their extension.
+    """
+    videos = find_videos(root, "ground-truth")
+    if not videos:
+        raise PairingError(
+            f"no videos under {root}; looked for files ending in {', '.join(VIDEO_EXTENSIONS)}"
+        )
+    _by_key(videos, root)
+    return videos
+
+
 def pair_episodes(ground_truth_root: Path, predictions_root: Path) -> tuple[EpisodePair, ...]:
     """Pair two folders of videos, sorted by episode id.
 
@@ -61,13 +77,8 @@ def pair_episodes(ground_truth_root: Path, predictions_root: Path) -> tuple[Epis
         PairingError: no video at all, two videos of one name, or episodes on one side only;
             the message counts and names them.
     """
-    ground_truth = find_videos(ground_truth_root, "ground-truth")
+    ground_truth = ground_truth_videos(ground_truth_root)
     predictions = find_videos(predictions_root, "predictions")
-    if not ground_truth:
-        raise PairingError(
-            f"no videos under {ground_truth_root}; "
-            f"looked for files ending in {', '.join(VIDEO_EXTENSIONS)}"
-        )
     target_by_key = _by_key(ground_truth, ground_truth_root)
     prediction_by_key = _by_key(predictions, predictions_root)
     missing = [target_by_key[key] for key in target_by_key if key not in prediction_by_key]
@@ -94,16 +105,26 @@ def pair_files(ground_truth: Path, prediction: Path) -> EpisodePair:
         InputError: a file is missing, not a file, or has an unsupported extension.
     """
     for path, role in ((ground_truth, "ground-truth"), (prediction, "prediction")):
-        if not path.exists():
-            raise InputError(f"{role} video does not exist: {path}")
-        if not path.is_file():
-            raise InputError(f"{role} path is not a file: {path}")
-        if path.suffix.lower() not in VIDEO_EXTENSIONS:
-            raise InputError(
-                f"{role} video has an unsupported extension {path.suffix!r}: {path}; "
-                f"supported: {', '.join(VIDEO_EXTENSIONS)}"
-            )
+        find_file(path, role)
     return EpisodePair(ground_truth.name, ground_truth, prediction)
+
+
+def find_file(path: Path, role: str) -> Path:
+    """A video that is given by itself.
+
+    Raises:
+        InputError: missing, not a file, or with an unsupported extension; ``role`` names it.
+    """
+    if not path.exists():
+        raise InputError(f"{role} video does not exist: {path}")
+    if not path.is_file():
+        raise InputError(f"{role} path is not a file: {path}")
+    if path.suffix.lower() not in VIDEO_EXTENSIONS:
+        raise InputError(
+            f"{role} video has an unsupported extension {path.suffix!r}: {path}; "
+            f"supported: {', '.join(VIDEO_EXTENSIONS)}"
+        )
+    return path
 
 
 def _episode_id(path: Path, root: Path) -> str:

@@ -15,10 +15,29 @@ from omegaconf.errors import OmegaConfBaseException
 
 from wbgpu.errors import ConfigurationError
 from wbgpu.evaluation.composition import composed, explain, is_named, set_value
+from wbgpu.evaluation.journal import journal_in
+from wbgpu.evaluation.live_configuration import live_from
 from wbgpu.evaluation.request import EvaluationRequest, resolve_device
+from wbgpu.models import WorldModel
 from wbgpu.records.profile import MetricSetting, Profile
 
 CONFIG_NAME = "eval"
+AUTO = "auto"
+"""Of ``journal``: commands put it in the run's folder, and there is none in Python."""
+
+# What only says how a run goes on and who is told: a result does not depend on it.
+_UNKEPT = (
+    "hydra",
+    "trainer",
+    "resume",
+    "journal",
+    "profile",
+    "objective",
+    "objective_if_failed",
+)
+
+# What a kept configuration says of processes: nothing.
+_ONE_PROCESS = OmegaConf.create({"devices": 1, "backend": "gloo"})
 
 
 def compose(
@@ -84,6 +103,9 @@ def request_from(
     configuration_file: Path | None = None,
     notes: tuple[str, ...] = (),
     command_line: str | None = None,
+    model: WorldModel | None = None,
+    *,
+    run_folder: Path | None = None,
 ) -> EvaluationRequest:
     """Check a composed configuration and build the objects it names.
 
@@ -92,12 +114,15 @@ def request_from(
         configuration_file: the project file whose values are in it.
         notes: remarks that go into the result.
         command_line: the command that is running, kept with the result.
+        model: predicts, instead of saved predictions or a model that the configuration names. It
+            is set to ``eval()``, see `wbgpu.evaluation.undisturbed`.
+        run_folder: where ``journal=auto`` puts the journal; without one there is none.
 
     Raises:
         ConfigurationError: a value is missing or wrong; the message names the key.
     """
     try:
-        return _request_from(config, configuration_file, notes, command_line)
+        return _request_from(config, configuration_file, notes, command_line, model, run_folder)
     except OmegaConfBaseException as error:
         raise ConfigurationError(f"the configuration is incomplete or wrong: {error}") from error
 
@@ -107,24 +132,33 @@ def _request_from(
     configuration_file: Path | None,
     notes: tuple[str, ...],
     command_line: str | None,
+    model: WorldModel | None,
+    run_folder: Path | None,
 ) -> EvaluationRequest:
+    has_model = model is not None or config.get("model") is not None
+    if has_model and OmegaConf.is_missing(config.suite, "predictions"):
+        config.suite.predictions = None
     missing = sorted(OmegaConf.missing_keys(config))
     if missing:
-        raise ConfigurationError(f"missing value for {', '.join(missing)}; set {missing[0]}=...")
+        instead = ", or model=..." if missing == ["suite.predictions"] else ""
+        raise ConfigurationError(
+            f"missing value for {', '.join(missing)}; set {missing[0]}=...{instead}"
+        )
+    live = live_from(config, model)
     plain = OmegaConf.to_container(config, resolve=True)
     assert isinstance(plain, dict)
-    # Not what only watches the run: a result does not depend on it.
-    unkept = ("hydra", "profile")
+    unkept = (*_UNKEPT, "save_predictions") if live else (*_UNKEPT, "save_predictions", "live")
     configuration = {str(key): value for key, value in plain.items() if key not in unkept}
-    measures_stages = config.get("profile", False)
-    if not isinstance(measures_stages, bool):
-        raise ConfigurationError(f"profile: expected true or false, got {measures_stages!r}")
-    suite, loader = config.suite, config.loader
-    if config.trainer != {"devices": 1}:
+    suite, loader, trainer = config.suite, config.loader, config.get("trainer", _ONE_PROCESS)
+    if unknown := sorted(map(str, set(trainer) - set(_ONE_PROCESS))):
         raise ConfigurationError(
-            "trainer: this version evaluates on one device, so only devices=1 is known, got "
-            f"{dict(config.trainer)}"
+            f"trainer: unknown key {unknown[0]!r}; known: {', '.join(map(str, _ONE_PROCESS))}"
         )
+    resume, journal, is_automatic = _flag(config, "resume"), None, config.get("journal") == AUTO
+    if not is_automatic and config.get("journal") is not None:
+        journal = Path(str(config.journal))
+    elif is_automatic and run_folder is not None:
+        journal = journal_in(run_folder, resume=resume)
     resolve_device(str(config.device))  # before a decoder asks for it, in its own words
     try:
         decoder = instantiate(config.decoder)
@@ -137,7 +171,10 @@ def _request_from(
         raise ConfigurationError(f"cannot build what the configuration names: {error}") from error
     return EvaluationRequest(
         ground_truth=Path(_of_type(suite, "ground_truth", str, "suite")),
-        predictions=Path(_of_type(suite, "predictions", str, "suite")),
+        predictions=None
+        if live is not None and suite.predictions is None
+        else Path(_of_type(suite, "predictions", str, "suite")),
+        live=live,
         decoder=decoder,
         metrics=metrics,
         logits=None
@@ -155,7 +192,12 @@ def _request_from(
         statistics_path=str(config.statistics),
         window_frames=_optional_int(loader, "window_frames"),
         num_workers=_optional_int(loader, "num_workers"),
-        measures_stages=measures_stages,
+        num_processes=_of_type(trainer, "devices", int, "trainer"),
+        process_backend=str(trainer.backend),
+        journal=journal,
+        keeps_journal=not is_automatic,
+        resume=resume,
+        measures_stages=_flag(config, "profile"),
         configuration=configuration,
         configuration_file=configuration_file,
         notes=notes,
@@ -175,6 +217,13 @@ def _profile(composite: DictConfig) -> Profile:
         except ConfigurationError as error:
             raise ConfigurationError(f"composite.{name}.{error}") from None
     return Profile(settings)
+
+
+def _flag(config: DictConfig, key: str) -> bool:
+    value = config.get(key, False)
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{key}: expected true or false, got {value!r}")
+    return value
 
 
 def _optional_int(node: DictConfig, key: str) -> int | None:

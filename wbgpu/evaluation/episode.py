@@ -23,13 +23,13 @@ class MeasuredEpisode:
     Attributes:
         pair: the episode.
         alignment: how its videos were laid together.
-        statistics: ``[1, T]``, in step order, on the CPU.
-        token_log_loss: of its saved logits, if there are any.
+        statistics: ``[1, T]``, in step order, on the CPU; ``None`` where no frames were predicted.
+        token_log_loss: of its logits, if there are any.
     """
 
     pair: EpisodePair
     alignment: Alignment
-    statistics: FrameStatistics
+    statistics: FrameStatistics | None
     token_log_loss: MetricOutcome | None = None
 
 
@@ -46,14 +46,31 @@ def scored_episodes(
         metrics: by name.
         profile: of the composite.
     """
-    statistics = RaggedStatistics.of([episode.statistics for episode in episodes])
-    by_metric = {name: _outcomes(metric, statistics) for name, metric in metrics.items()}
+    with_frames = [e.statistics for e in episodes if e.statistics is not None]
+    by_metric = {
+        name: iter(_outcomes(metric, RaggedStatistics.of(with_frames)) if with_frames else ())
+        for name, metric in metrics.items()
+    }
     return [
         _scored_episode(
-            episode, {name: outcomes[index] for name, outcomes in by_metric.items()}, profile
+            episode,
+            {
+                name: _without_frames(metrics[name]) if episode.statistics is None else next(found)
+                for name, found in by_metric.items()
+            },
+            profile,
         )
-        for index, episode in enumerate(episodes)
+        for episode in episodes
     ]
+
+
+def _without_frames(metric: HorizonMetric) -> MetricOutcome:
+    return MetricOutcome(
+        name=metric.name,
+        metric_id=metric.metric_id,
+        status="unsupported",
+        reason="The model predicts logits and no frames.",
+    )
 
 
 def _outcomes(metric: HorizonMetric, episodes: RaggedStatistics) -> list[MetricOutcome]:

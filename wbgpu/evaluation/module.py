@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from lightning.pytorch import LightningModule
 
 from wbgpu.episodes.logits import LogitFiles
 from wbgpu.episodes.pairing import EpisodePair
-from wbgpu.errors import WbgpuError
 from wbgpu.evaluation.episode import MeasuredEpisode, failed_episode, scored_episodes
+from wbgpu.evaluation.exact_arithmetic import exact_arithmetic
 from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.evaluation.token_losses import token_log_loss
+from wbgpu.records.metric import MetricOutcome
 from wbgpu.records.suite import EpisodeResult
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
 from wbgpu.records.video import Alignment
@@ -37,13 +39,15 @@ class EvaluationModule(LightningModule):
 
     Attributes:
         episodes: the record of each episode, scored or failed, by its index.
-        failures: of each episode that could not be scored.
 
     Args:
         request: metrics, profile and path of the statistics.
         pairs: the episodes, by index.
         logits: saved logits by episode id, or none.
         timeline: measures statistics and scoring.
+        on_episode: is given each episode's record as soon as it is complete.
+        live_token_losses: of the logits that a model predicts, by episode index; filled by the
+            loader before it closes the episode.
     """
 
     def __init__(
@@ -52,12 +56,16 @@ class EvaluationModule(LightningModule):
         pairs: Sequence[EpisodePair],
         logits: Mapping[str, LogitFiles],
         timeline: Timeline = NO_TIMELINE,
+        on_episode: Callable[[EpisodeResult], None] | None = None,
+        live_token_losses: Mapping[int, MetricOutcome] = MappingProxyType({}),
     ) -> None:
         super().__init__()
         self._request = request
         self._pairs = pairs
         self._logits = logits
         self._timeline = timeline
+        self._on_episode = on_episode
+        self._live_token_losses = live_token_losses
         self._profile = request.measured_profile
         self._groups = frozenset[str]().union(
             *(metric.statistics for metric in request.metrics.values())
@@ -66,7 +74,6 @@ class EvaluationModule(LightningModule):
         self._chunks: dict[int, list[FrameStatistics]] = {}
         self._measured: dict[int, MeasuredEpisode] = {}
         self.episodes: dict[int, EpisodeResult] = {}
-        self.failures: dict[int, WbgpuError] = {}
 
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int
@@ -77,35 +84,42 @@ class EvaluationModule(LightningModule):
     def on_test_start(self) -> None:
         """Compile or load the kernels while the first frames are decoded, as a stage of its own."""
         frame = torch.zeros((1, 1, 3, 7, 7), dtype=torch.uint8, device=self.device)
-        with self._timeline.span("load kernels"):
+        with self._timeline.span("load kernels"), exact_arithmetic():
             self._frame_statistics(FrameBatch.from_videos(frame, frame, frame[0]))
 
     def test_step(self, items: Sequence[LoaderItem], index: int) -> None:
         """Take the loader's next items."""
-        for item in items:
-            if isinstance(item, Window):
-                self._measure(item)
-            elif isinstance(item, EpisodeOpened):
-                self._alignments[item.episode_index] = item.alignment
-                self._chunks[item.episode_index] = []
-            elif isinstance(item, EpisodeClosed):
-                self._close(item.episode_index)
-            else:
-                self._alignments.pop(item.episode_index, None)
-                self._chunks.pop(item.episode_index, None)
-                self.failures[item.episode_index] = item.error
-                pair = self._pairs[item.episode_index]
-                self.episodes[item.episode_index] = failed_episode(pair, item.error)
+        with exact_arithmetic():
+            for item in items:
+                self._take(item)
 
     def on_test_end(self) -> None:
         """Score what is left."""
-        self._score()
+        with exact_arithmetic():
+            self._score()
+
+    def _take(self, item: LoaderItem) -> None:
+        if isinstance(item, Window):
+            self._measure(item)
+        elif isinstance(item, EpisodeOpened):
+            self._alignments[item.episode_index] = item.alignment
+            self._chunks[item.episode_index] = []
+        elif isinstance(item, EpisodeClosed):
+            self._close(item.episode_index)
+        else:
+            self._alignments.pop(item.episode_index, None)
+            self._chunks.pop(item.episode_index, None)
+            pair = self._pairs[item.episode_index]
+            self._record(item.episode_index, failed_episode(pair, item.error))
 
     def _close(self, index: int) -> None:
-        statistics = FrameStatistics.cat(self._chunks.pop(index)).to("cpu").reshape(1, -1)
+        chunks = self._chunks.pop(index)
+        statistics = None
+        if chunks:
+            statistics = FrameStatistics.cat(chunks).to("cpu").reshape(1, -1)
         pair, alignment = self._pairs[index], self._alignments.pop(index)
         files = self._logits.get(pair.episode_id)
-        tokens = None
+        tokens = self._live_token_losses.get(index)
         if files is not None:
             with self._timeline.span("score"):
                 tokens = token_log_loss(
@@ -124,8 +138,14 @@ class EvaluationModule(LightningModule):
             records = run_on_one_thread(
                 partial(scored_episodes, episodes, self._request.metrics, self._profile)
             )
-        self.episodes.update(zip(self._measured, records, strict=True))
+        for index, record in zip(self._measured, records, strict=True):
+            self._record(index, record)
         self._measured.clear()
+
+    def _record(self, index: int, episode: EpisodeResult) -> None:
+        self.episodes[index] = episode
+        if self._on_episode is not None:
+            self._on_episode(episode)
 
     def _measure(self, window: Window) -> None:
         batch = FrameBatch(

@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from wbgpu.aggregate.regret_summary import summarize_regret
 from wbgpu.contestants import AnswerKey, Contestant, LogContestant
 from wbgpu.errors import ConfigurationError, WbgpuError
 from wbgpu.evaluation.environment import REGRET_PACKAGES, environment
+from wbgpu.records.created_at import created_at
 from wbgpu.records.regret import EpisodeRegret, RegretResult
 from wbgpu.regret import RegretAccumulator
 from wbgpu.version import __version__
@@ -66,7 +66,7 @@ def run_regret(
     return summarize_regret(
         episodes,
         producer=f"wbgpu {__version__}",
-        created_at=datetime.now(timezone.utc).isoformat(),
+        created_at=created_at(),
         world=world.schema.world,
         world_sha256=world.sha256,
         contestant=name or type(contestant).__name__,

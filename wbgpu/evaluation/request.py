@@ -9,14 +9,25 @@ from typing import Any
 
 import torch
 
+from wbgpu.episodes.actions import find_actions
 from wbgpu.episodes.logits import LogitFiles, find_logits
-from wbgpu.episodes.pairing import EpisodePair, pair_episodes, pair_files
+from wbgpu.episodes.pairing import (
+    EpisodePair,
+    find_file,
+    ground_truth_videos,
+    pair_episodes,
+    pair_files,
+)
 from wbgpu.errors import ConfigurationError, InputError
+from wbgpu.evaluation.live_model import LiveModel
 from wbgpu.metrics import HorizonMetric
 from wbgpu.records.profile import REASONS_WITHOUT_SIGNALS, MetricSetting, Profile
 from wbgpu.records.video import AlignmentPolicy
 from wbgpu.statistics import PATHS
 from wbgpu.video.decoder import Decoder
+
+PROCESS_BACKENDS = ("gloo", "nccl")
+"""What `torch.distributed` may exchange records by."""
 
 
 @dataclass(frozen=True)
@@ -24,20 +35,27 @@ class EvaluationRequest:
     """One run of the evaluation loop.
 
     Attributes:
-        ground_truth, predictions: two folders of videos, or two video files.
+        ground_truth, predictions: two folders of videos, or two video files. ``predictions`` is
+            ``None`` exactly where there is a model.
         decoder: how videos become frames.
         metrics: by name; composite metrics among them are weighed by ``profile``.
+        live: the model that predicts, or ``None`` for saved predictions.
         logits: folder of saved logits of the same episodes, or ``None``; see
-            `wbgpu.episodes.logits`.
+            `wbgpu.episodes.logits`. Not with a model.
         num_context: leading frames of every video that are not scored.
         alignment: ``strict`` or ``safe``.
         max_mismatch_ratio, max_mismatch_frames: of ``safe``.
         profile: the composite's settings.
-        name: checkpoint name; ``None`` takes the predictions folder's name.
+        name: checkpoint name; ``None`` takes the name of the predictions folder or the model.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         statistics_path: ``auto``, ``reference``, ``cpu`` or ``triton``.
         window_frames: frames scored at once; ``None`` for 8 MiB a video.
         num_workers: decoding threads; ``None`` for as many as cores, at most 4.
+        num_processes: processes of this machine that evaluate together.
+        process_backend: ``gloo`` or ``nccl``: how they exchange records.
+        journal: file in which every finished episode is recorded, or ``None``.
+        keeps_journal: whether the journal stays when the result is saved.
+        resume: whether to go on from what is in the journal.
         measures_stages: whether the throughput of every stage is to be measured.
         configuration: the resolved configuration, kept with the result.
         configuration_file: the project file that was read, or ``None``.
@@ -49,9 +67,10 @@ class EvaluationRequest:
     """
 
     ground_truth: Path
-    predictions: Path
+    predictions: Path | None
     decoder: Decoder
     metrics: Mapping[str, HorizonMetric]
+    live: LiveModel | None = None
     logits: Path | None = None
     num_context: int = 0
     alignment: AlignmentPolicy = "strict"
@@ -63,6 +82,11 @@ class EvaluationRequest:
     statistics_path: str = "auto"
     window_frames: int | None = None
     num_workers: int | None = None
+    num_processes: int = 1
+    process_backend: str = "gloo"
+    journal: Path | None = None
+    keeps_journal: bool = True
+    resume: bool = False
     measures_stages: bool = False
     configuration: Mapping[str, Any] = field(default_factory=dict)
     configuration_file: Path | None = None
@@ -86,16 +110,43 @@ class EvaluationRequest:
             value = getattr(self, key)
             if value is not None and value < 1:
                 raise ConfigurationError(f"loader.{key}: must be at least 1, got {value}")
+        if self.num_processes < 1:
+            raise ConfigurationError(
+                f"trainer.devices: must be at least 1, got {self.num_processes}"
+            )
+        if self.resume and self.journal is None:
+            raise ConfigurationError(
+                "resume: there is no journal to go on from; name that of the run that died: "
+                "journal=FILE"
+            )
+        if self.process_backend not in PROCESS_BACKENDS:
+            raise ConfigurationError(
+                f"trainer.backend: expected one of {PROCESS_BACKENDS}, got {self.process_backend!r}"
+            )
+        if self.process_backend == "nccl" and self.device not in ("auto", "cuda"):
+            raise ConfigurationError(
+                "trainer.backend: nccl needs a GPU for each process, so device=auto or "
+                f"device=cuda; got device={self.device}; use trainer.backend=gloo"
+            )
         if not self.metrics:
             raise ConfigurationError("metrics: at least one metric must be chosen")
+        self._check_predictions()
 
     @property
     def checkpoint_name(self) -> str:
         """The given name, or the predictions folder's (a file's without extension)."""
         if self.name:
             return self.name
+        if self.predictions is None:
+            assert self.live is not None
+            return self.live.name
         path = self.predictions.resolve()
         return path.name if path.is_dir() else path.stem
+
+    @property
+    def predictions_root(self) -> str:
+        """Where predictions come from: the folder, the file, or ``live:`` and the model's name."""
+        return str(self.predictions) if self.live is None else self.live.place
 
     @property
     def measured_profile(self) -> Profile:
@@ -118,6 +169,9 @@ class EvaluationRequest:
         Raises:
             InputError, PairingError: as :mod:`wbgpu.episodes.pairing` says.
         """
+        if self.live is not None:
+            return self._live_pairs(self.live)
+        assert self.predictions is not None
         if self.ground_truth.is_file() and self.predictions.is_dir():
             raise InputError(
                 f"ground truth {self.ground_truth} is a file and predictions {self.predictions} "
@@ -136,6 +190,36 @@ class EvaluationRequest:
         if self.logits is None:
             return {}
         return find_logits(self.logits, [pair.episode_id for pair in pairs])
+
+    def action_files(self, pairs: Sequence[EpisodePair]) -> dict[str, Path]:
+        """Saved actions by episode id; none where no folder was given.
+
+        Raises:
+            InputError, PairingError: as :mod:`wbgpu.episodes.actions` says.
+        """
+        if self.live is None or self.live.actions is None:
+            return {}
+        return find_actions(self.live.actions, [pair.episode_id for pair in pairs])
+
+    def _live_pairs(self, live: LiveModel) -> tuple[EpisodePair, ...]:
+        if self.ground_truth.is_file():
+            path = find_file(self.ground_truth, "ground-truth")
+            return (EpisodePair(path.name, path, Path(live.place)),)
+        return tuple(
+            EpisodePair(episode_id, path, Path(live.place, episode_id))
+            for episode_id, path in ground_truth_videos(self.ground_truth).items()
+        )
+
+    def _check_predictions(self) -> None:
+        if (self.predictions is None) == (self.live is None):
+            raise ConfigurationError(
+                "suite.predictions: give a folder of saved predictions, or a model that predicts "
+                "(model=...), and not both"
+            )
+        if self.live is not None and self.logits is not None:
+            raise ConfigurationError(
+                "suite.logits: saved logits belong to saved predictions; a model brings its own"
+            )
 
 
 def resolve_device(device: str) -> torch.device:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from wbgpu.video.loader import LoaderItem, WindowLoader
+from wbgpu.video.loader import LoaderItem
 from wbgpu.video.windows import Window
 
 
@@ -14,7 +14,7 @@ class LoopSteps:
     A window is handed out at once, so it is measured while the next one is decoded.
     """
 
-    def __init__(self, loader: WindowLoader) -> None:
+    def __init__(self, loader: Iterable[LoaderItem]) -> None:
         self._loader = loader
 
     def __iter__(self) -> Iterator[list[LoaderItem]]:

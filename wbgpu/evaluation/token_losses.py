@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 
 import torch
 from torch import Tensor
 
 from wbgpu.episodes.logits import LogitFiles
-from wbgpu.evaluation.logit_reader import LogitReader
+from wbgpu.evaluation.logit_reader import WINDOW_BYTES, LogitReader, LogitWindow
 from wbgpu.metrics.loss_means import loss_columns, loss_means
 from wbgpu.metrics.prediction_losses import prediction_losses
 from wbgpu.records.metric import MetricInfo, MetricOutcome
@@ -42,19 +43,66 @@ def token_log_loss(
     """
     try:
         with LogitReader(files) as reader:
-            if reader.shape[0] != num_steps:
-                raise ValueError(
-                    f"{files.paths['logits']}: logits of {reader.shape[0]} steps, but the videos "
-                    f"have {num_steps} scored ones"
-                )
-            sums, counts = _step_columns(reader, device, statistics_path)
+            place = str(files.paths["logits"])
+            return _log_loss(reader, place, num_steps, device, statistics_path)
     except Exception as error:
         return _error(type(error).__name__, str(error) or repr(error))
-    return _outcome(sums, counts)
+
+
+class TensorLogits:
+    """Logits of one episode that are in memory, in place of a `LogitReader`.
+
+    Attributes:
+        shape: T, tokens, K of the logits.
+
+    Args:
+        tensors: ``logits [T, tokens, K]``, ``targets [T, tokens]`` and perhaps a reference, named
+            as in a file.
+    """
+
+    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        self._tensors = dict(tensors)
+        num_steps, num_tokens, num_classes = self._tensors["logits"].shape
+        self.shape = num_steps, num_tokens, num_classes
+
+    def windows(self) -> Iterator[LogitWindow]:
+        """All tokens of all steps, a few steps at once."""
+        num_steps, num_tokens, num_classes = self.shape
+        num_bytes = num_tokens * num_classes * self._tensors["logits"].element_size()
+        size = max(1, WINDOW_BYTES // max(1, num_bytes))
+        for first in range(0, num_steps, size):
+            steps = slice(first, min(first + size, num_steps))
+            parts = {name: tensor[steps] for name, tensor in self._tensors.items()}
+            yield LogitWindow(steps, slice(0, num_tokens), parts)
+
+
+def logits_log_loss(
+    logits: TensorLogits, num_steps: int, device: torch.device, statistics_path: str = "auto"
+) -> MetricOutcome:
+    """As `token_log_loss`, of logits that a model has just predicted."""
+    try:
+        return _log_loss(logits, "the model", num_steps, device, statistics_path)
+    except Exception as error:
+        return _error(type(error).__name__, str(error) or repr(error))
+
+
+def _log_loss(
+    reader: LogitReader | TensorLogits,
+    place: str,
+    num_steps: int,
+    device: torch.device,
+    statistics_path: str,
+) -> MetricOutcome:
+    if reader.shape[0] != num_steps:
+        raise ValueError(
+            f"{place}: logits of {reader.shape[0]} steps, but the videos have {num_steps} scored "
+            "ones"
+        )
+    return _outcome(*_step_columns(reader, device, statistics_path))
 
 
 def _step_columns(
-    reader: LogitReader, device: torch.device, statistics_path: str
+    reader: LogitReader | TensorLogits, device: torch.device, statistics_path: str
 ) -> tuple[Tensor, Tensor]:
     """Sums and counts of `loss_columns` over the tokens of each step, ``[..., T]``."""
     by_step: dict[int, tuple[Tensor, Tensor]] = {}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from datetime import datetime, timezone
 from typing import Any
 
+from wbgpu.records.created_at import created_at
 from wbgpu.records.regret import RegretResult
 from wbgpu.records.regret_comparison import RegretVerdict
 from wbgpu.records.strict_json import Line
@@ -20,7 +20,7 @@ def regret_gate_payload(verdict: RegretVerdict) -> dict[str, Any]:
     return {
         "result_type": "regret_gate",
         "schema_version": REGRET_GATE_SCHEMA_VERSION,
-        "created_at": datetime.now(timezone.utc).isoformat(),
+        "created_at": created_at(),
         "status": verdict.status,
         "passed": verdict.status == "PASS",
         "policy": verdict.policy,

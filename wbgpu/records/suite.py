@@ -95,7 +95,9 @@ class Provenance:
         decoder: backend name.
         input_sha256: by ``ground_truth/<episode_id>`` and ``prediction/<episode_id>``, and where
             there are saved logits ``logits/<episode_id>`` and so on; ``targets/<episode_id>`` is of
-            the target tokens themselves, whatever file holds them.
+            the target tokens themselves, whatever file holds them. Where a model was run, there is
+            ``actions/<episode_id>`` if it was given actions, ``checkpoint`` if it has a file, and
+            no prediction.
         configuration: the resolved configuration of the run.
         configuration_file: the wbgpu.yml or worldbench.yml that was read, or ``None``.
         command: the command line, or ``None`` when called from Python.

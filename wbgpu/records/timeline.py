@@ -14,6 +14,7 @@ Stage = Literal[
     "resize",
     "wait for room",
     "wait for frames",
+    "predict",
     "pack",
     "copy to device",
     "load kernels",

@@ -29,13 +29,19 @@ def table(align: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> l
     return [_row(header), _row(rule), *(_row(row) for row in rows), ""]
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of plain text with the first column to the left and the others to the right."""
+def aligned(rows: Sequence[Sequence[str]], align: str | None = None) -> list[str]:
+    """Lines of plain text.
+
+    Args:
+        rows: cells, in equal numbers.
+        align: ``l`` or ``r`` for each column; ``None`` for the first to the left, others right.
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = "l" + "r" * len(widths) if align is None else align
     return [
         "  ".join(
-            cell.ljust(width) if index == 0 else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if side == "l" else cell.rjust(width)
+            for cell, width, side in zip(row, widths, sides, strict=False)
         ).rstrip()
         for row in rows
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime, timezone
 from typing import Any
 
 from wbgpu.records.comparison import (
@@ -18,6 +17,7 @@ from wbgpu.records.comparison import (
     MetricChange,
     Verdict,
 )
+from wbgpu.records.created_at import created_at
 from wbgpu.records.suite import SCHEMA_VERSION, SuiteResult
 from wbgpu.records.worldbench.distributions import coverage_payload
 from wbgpu.records.worldbench.extension import EXTENSION
@@ -39,7 +39,7 @@ def gate_payload(verdict: Verdict, configuration_file: str | None = None) -> dic
         "schema_version": SCHEMA_VERSION,
         "result_type": "gate_comparison",
         "worldbench_version": COMPATIBLE_VERSION,
-        "created_at": datetime.now(timezone.utc).isoformat(),
+        "created_at": created_at(),
         "status": verdict.status,
         "passed": verdict.status == "PASS",
         "baseline": _side(comparison.baseline),

@@ -58,7 +58,7 @@ def _provenance(suite: Provenance | None, episode_id: str) -> Provenance | None:
     digests = {
         key: digest
         for key, digest in suite.input_sha256.items()
-        if key.partition("/")[2] == episode_id
+        if key.partition("/")[2] in ("", episode_id)
     }
     return replace(suite, input_sha256=digests)
 

@@ -1,0 +1,1 @@
+"""Where other tools call wbgpu."""
