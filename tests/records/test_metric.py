@@ -29,25 +29,19 @@ def test_views_end_where_the_episode_ends() -> None:
 
 def test_a_metric_lacks_a_prefix_only_where_it_has_that_view() -> None:
     """A metric of the whole episode must not count as unavailable at every horizon."""
-    assert available("psnr", [None, 2.0]).lacks_prefix_at(1)
-    assert not available("psnr", [None, 2.0]).lacks_prefix_at(2)
+    short = MetricOutcome(
+        "psnr", "psnr/1", "available", value=2.0, prefix=(None, 2.0), prefix_reasons=("short", None)
+    )
+    assert short.lacking_prefixes(2) == {1: "short"}
+    assert short.lacking_prefixes(3) == {1: "short", 3: None}
+    assert available("psnr", [1.0, 2.0]).lacking_prefixes(2) == {}
     whole = MetricOutcome("lag", "lag/1", "available", value=1.0)
-    assert not whole.lacks_prefix_at(1)
-    assert unsupported("psnr").lacks_prefix_at(1)
-
-
-def test_whether_a_prefix_is_lacking_at_all_is_the_same_question_at_each_horizon() -> None:
-    """It is asked once an episode, and a wrong no would drop the reasons from every file."""
-    outcomes = [
-        available("psnr", [None, 2.0, 3.0]),
-        available("psnr", [1.0, 2.0, 3.0]),
-        available("psnr", [1.0, 2.0]),
-        MetricOutcome("lag", "lag/1", "available", value=1.0),
-        unsupported("psnr"),
-    ]
-    for outcome in outcomes:
-        expected = any(outcome.lacks_prefix_at(horizon) for horizon in (1, 2, 3))
-        assert outcome.lacks_a_prefix(3) == expected
+    assert whole.lacking_prefixes(2) == {}
+    assert unsupported("psnr", "no video").lacking_prefixes(2) == {1: "no video", 2: "no video"}
+    some = MetricOutcome(
+        "psnr", "psnr/1", "unsupported", reason="whole", prefix_reasons=("first", None)
+    )
+    assert some.lacking_prefixes(2) == {1: "first", 2: "whole"}
 
 
 def test_the_reason_at_a_horizon_is_the_most_particular_one() -> None:

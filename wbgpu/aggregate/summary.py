@@ -8,7 +8,7 @@ Failed episodes enter nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
 from wbgpu.aggregate.composite import composite
@@ -114,19 +114,17 @@ def _summarize_horizons(scored: Sequence[EpisodeResult]) -> tuple[HorizonSummary
     step = _distributions(
         {name: [outcome.step for _, outcome in found] for name, found in by_name.items()}, longest
     )
-    # Most metrics lack nothing anywhere.
-    lacking = {
-        name: some
-        for name, found in by_name.items()
-        if (some := [(steps, o) for steps, o in found if o.lacks_a_prefix(steps)])
-    }
+    unavailable: list[dict[str, tuple[int, tuple[str, ...]]]] = [{} for _ in range(longest)]
+    for name, found in by_name.items():
+        for horizon, reasons in _lacking(found).items():
+            unavailable[horizon - 1][name] = (len(reasons), _distinct(reasons))
     return tuple(
         HorizonSummary(
             horizon=horizon,
             sample_count=sum(episode.num_steps >= horizon for episode in scored),
             prefix=prefix[horizon - 1],
             step=step[horizon - 1],
-            unavailable=_unavailable(lacking, horizon),
+            unavailable=unavailable[horizon - 1],
         )
         for horizon in range(1, longest + 1)
     )
@@ -153,20 +151,14 @@ def _distributions(
     return tables
 
 
-def _unavailable(
-    outcomes: Mapping[str, Sequence[tuple[int, MetricOutcome]]], horizon: int
-) -> dict[str, tuple[int, tuple[str, ...]]]:
-    lacking = {
-        name: [o for num_steps, o in found if num_steps >= horizon and o.lacks_prefix_at(horizon)]
-        for name, found in outcomes.items()
-    }
-    return {
-        name: (len(missing), _distinct_reasons(missing, horizon))
-        for name, missing in lacking.items()
-        if missing
-    }
+def _lacking(outcomes: Iterable[tuple[int, MetricOutcome]]) -> dict[int, list[str | None]]:
+    """By horizon, the reason of each episode that lacks a value there; with the episodes' steps."""
+    lacking: dict[int, list[str | None]] = {}
+    for num_steps, outcome in outcomes:
+        for horizon, reason in outcome.lacking_prefixes(num_steps).items():
+            lacking.setdefault(horizon, []).append(reason)
+    return lacking
 
 
-def _distinct_reasons(outcomes: Sequence[MetricOutcome], horizon: int) -> tuple[str, ...]:
-    reasons = (outcome.prefix_reason_at(horizon) for outcome in outcomes)
+def _distinct(reasons: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(reason for reason in reasons if reason))[:MAX_REASONS]

@@ -83,16 +83,23 @@ class MetricOutcome:
         """Value of step ``horizon`` (1-based) alone, or ``None``."""
         return self.step[horizon - 1] if horizon <= len(self.step) else None
 
-    def lacks_prefix_at(self, horizon: int) -> bool:
-        """Whether a value belongs at this horizon and is missing."""
-        has_view = bool(self.prefix) or not self.is_available
-        return has_view and self.prefix_at(horizon) is None
+    def lacking_prefixes(self, num_steps: int) -> dict[int, str | None]:
+        """Horizons up to ``num_steps`` where a value belongs and is missing, each with its reason.
 
-    def lacks_a_prefix(self, num_steps: int) -> bool:
-        """Whether `lacks_prefix_at` holds at some horizon up to ``num_steps``."""
-        if not self.prefix:
-            return not self.is_available
-        return None in self.prefix or len(self.prefix) < num_steps
+        None where the metric has no such view, or a value everywhere, as most have.
+        """
+        if self.is_available and not self.prefix:
+            return {}
+        if len(self.prefix) >= num_steps and None not in self.prefix:
+            return {}
+        horizons = range(1, num_steps + 1)
+        if not self.prefix and not self.prefix_reasons:
+            return dict.fromkeys(horizons, self.reason)
+        return {
+            horizon: self.prefix_reason_at(horizon)
+            for horizon in horizons
+            if self.prefix_at(horizon) is None
+        }
 
     def prefix_reason_at(self, horizon: int) -> str | None:
         """Why there is no value over steps 1..horizon."""

@@ -123,7 +123,11 @@ def _episode_horizons(
 ) -> dict[str, Line]:
     scores = episode.prefix_scores
     present = [(name, entries) for name, entries in prefixes.items() if entries]
-    lacking = [(n, o) for n, o in outcomes.items() if o.lacks_a_prefix(episode.num_steps)]
+    lacking = [
+        (name, outcome.error_type, reasons)
+        for name, outcome in outcomes.items()
+        if (reasons := outcome.lacking_prefixes(episode.num_steps))
+    ]
     return {
         horizon_label(index + 1): Line(
             {
@@ -138,9 +142,9 @@ def _episode_horizons(
                     if index < len(entries) and (entry := entries[index]) is not None
                 },
                 "unavailable_metrics": {
-                    name: unavailable_prefix_entry(outcome, index + 1)
-                    for name, outcome in lacking
-                    if outcome.lacks_prefix_at(index + 1)
+                    name: unavailable_prefix_entry(error_type, reasons[index + 1])
+                    for name, error_type, reasons in lacking
+                    if index + 1 in reasons
                 },
             }
         )

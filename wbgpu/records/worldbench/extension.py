@@ -57,12 +57,19 @@ def episode_extension(episode: EpisodeResult, composite: frozenset[str]) -> dict
         "num_steps": episode.num_steps,
         "failure": None if failure is None else asdict(failure),
         "warnings": list(episode.warnings),
-        "alignment": None if episode.alignment is None else plain(asdict(episode.alignment)),
+        "alignment": _alignment(episode.alignment),
         "metrics": {
             name: _shared_part(outcome) | ({} if name in composite else _own_part(outcome))
             for name, outcome in episode.metrics.items()
         },
     }
+
+
+def _alignment(alignment: Alignment | None) -> dict[str, Any] | None:
+    if alignment is None:
+        return None
+    videos = {"target": vars(alignment.target), "prediction": vars(alignment.prediction)}
+    return plain(vars(alignment) | videos)  # type: ignore[no-any-return]
 
 
 def _shared_part(outcome: MetricOutcome) -> dict[str, Any]:

@@ -60,13 +60,12 @@ def prefix_entries(outcome: MetricOutcome) -> list[dict[str, Any] | None]:
     ]
 
 
-def unavailable_prefix_entry(outcome: MetricOutcome, horizon: int) -> dict[str, Any]:
-    """Entry of a metric that has no value over steps 1..horizon."""
-    reason = outcome.prefix_reason_at(horizon)
+def unavailable_prefix_entry(error_type: str | None, reason: str | None) -> dict[str, Any]:
+    """Entry of a metric that has no value over the steps of a prefix."""
     return {
         "status": "unsupported",
         "reason": reason,
-        "error_type": outcome.error_type,
+        "error_type": error_type,
         "issues": [reason] if reason else [],
     }
 

@@ -80,7 +80,7 @@ def _horizons(episode: EpisodeResult, names: Sequence[str]) -> tuple[HorizonSumm
     outcomes = [(name, episode.metrics[name]) for name in names]
     prefix = [(name, outcome.prefix) for name, outcome in outcomes]
     step = [(name, outcome.step) for name, outcome in outcomes]
-    lacking = [(name, o) for name, o in outcomes if o.lacks_a_prefix(episode.num_steps)]
+    lacking = [(name, outcome.lacking_prefixes(episode.num_steps)) for name, outcome in outcomes]
     return tuple(
         HorizonSummary(
             horizon=index + 1,
@@ -88,9 +88,9 @@ def _horizons(episode: EpisodeResult, names: Sequence[str]) -> tuple[HorizonSumm
             prefix=_constants(prefix, index),
             step=_constants(step, index),
             unavailable={
-                name: (1, (reason,) if (reason := outcome.prefix_reason_at(index + 1)) else ())
-                for name, outcome in lacking
-                if outcome.lacks_prefix_at(index + 1)
+                name: (1, (reason,) if (reason := reasons[index + 1]) else ())
+                for name, reasons in lacking
+                if index + 1 in reasons
             },
         )
         for index in range(episode.num_steps)
