@@ -181,18 +181,14 @@ def test_resuming_with_other_settings_runs_anew():
 
 
 @pytest.mark.slow
-def test_two_processes_a_job_start_each_job_once():
+def test_two_processes_a_job_start_each_job_once(capfd):
     """Lightning starts its processes by running the command again, and with it the sweep."""
-    program = "import sys; from wbgpu.cli.main import main; main(sys.argv[1:])"
-    arguments = ["eval", "--multirun", *SUITE, "suite.predictions=good,bad", "trainer.devices=2"]
-    outcome = subprocess.run(
-        [sys.executable, "-c", program, *arguments, FOLDER, "--json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert [job["job"] for job in json.loads(outcome.stdout)["jobs"]] == [0, 1]
-    assert outcome.stderr.count("done after") == 2
+    assert sweep("suite.predictions=good", "trainer.devices=1,2", "--json") == 0
+    printed = capfd.readouterr()
+    jobs = json.loads(printed.out)["jobs"]
+    assert [job["job"] for job in jobs] == [0, 1]
+    assert jobs[0]["scalar"] == jobs[1]["scalar"]
+    assert printed.err.count("done after") == 2
     assert len(list(Path("sweep").glob("*/batch.json"))) == 2
 
 
@@ -263,12 +259,12 @@ def test_a_killed_job_is_told_from_one_that_runs(folder):
         while not Path("sweep/0/status.json").is_file():
             assert process.poll() is None
             time.sleep(0.05)
-        ((_, running),) = read_statuses(Path("sweep"))
+        ((_, running),), _ = read_statuses(Path("sweep"))
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     assert (running.state, running.pid) == ("running", process.pid)
-    ((_, killed),) = read_statuses(Path("sweep"))
+    ((_, killed),), _ = read_statuses(Path("sweep"))
     assert killed.state == "killed"
     assert statuses()[0]["state"] == "running"
 
@@ -282,8 +278,17 @@ def test_an_interrupted_job_says_so(monkeypatch):
     assert states() == ["interrupted"]
 
 
+def test_two_jobs_in_one_folder_are_refused(capsys):
+    """The second's result would replace the first's, and the sweep would seem to have one job."""
+    subdir = ["hydra.sweep.subdir=same"]
+    assert sweep("suite.predictions=good,bad", *subdir) == 2
+    assert "hydra.sweep.subdir: jobs 0 and 1 of the sweep" in capsys.readouterr().err
+    assert json.loads(Path("sweep/same/batch.json").read_text())["checkpoint_name"] == "good"
+    assert sweep("suite.predictions=bad", *subdir) == 0  # another sweep's folder is its own affair
+
+
 def test_other_programs_files_are_not_ours(folder):
     """`status.json` is no rare name."""
     (folder / "sweep/other").mkdir(parents=True)
     (folder / "sweep/other/status.json").write_text('{"schema_version": "0"}')
-    assert read_statuses(Path("sweep")) == []
+    assert read_statuses(Path("sweep")) == ([], [])

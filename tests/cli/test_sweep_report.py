@@ -95,6 +95,14 @@ def test_a_damaged_result_is_one_job_less(sweep, capsys):
     assert "sweep/1/batch.json: not valid JSON" in capsys.readouterr().out
 
 
+def test_a_damaged_status_hides_neither_the_other_jobs_nor_itself(sweep, capsys):
+    Path("sweep/0/status.json").write_text('{"schema')
+    assert run(["sweep-report", "sweep"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out.startswith("Best of 2 by composite")
+    assert "Error: sweep/0/status.json: not valid JSON" in printed.err
+
+
 def test_without_matplotlib_there_is_a_report_without_a_picture(sweep, monkeypatch, capsys):
     """Plots are an extra, and the numbers need none."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

@@ -181,9 +181,19 @@ def test_a_journal_of_another_evaluation_is_refused(
 def test_what_is_no_journal_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "batch.json"
     path.write_text('{"score": 1}\n{}\n')
-    with pytest.raises(JournalError, match="not a journal"):
+    with pytest.raises(JournalError, match="no journal"):
         Journal(path, HEADER, resume=True)
     assert path.read_text() == '{"score": 1}\n{}\n'
+
+
+@pytest.mark.parametrize("name", ["batch.json", "batch.json.1"])
+@pytest.mark.parametrize("resume", [True, False])
+def test_no_other_file_is_emptied_or_deleted(tmp_path: Path, name: str, resume: bool) -> None:
+    """`journal=batch.json` for `output=`; and a file of the user's that is called like a rank's."""
+    (tmp_path / name).write_text("precious")
+    with pytest.raises(JournalError, match=f"{name}: .* no journal"):
+        Journal(tmp_path / "batch.json", HEADER, resume=resume)
+    assert (tmp_path / name).read_text() == "precious"
 
 
 def test_a_run_that_finishes_no_episode_leaves_nothing(tmp_path: Path) -> None:

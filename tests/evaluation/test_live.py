@@ -6,6 +6,7 @@ import dataclasses
 import json
 import random
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,17 @@ def test_copy_last_on_bridge_equals_its_lossless_video(shared: Path, tmp_path: P
     skill = ours.summary.metrics["skill_persistence"].distribution
     assert skill is not None
     assert skill.min == skill.max == 0.0
+
+
+def test_saved_predictions_do_not_replace_the_ground_truth(tmp_path: Path) -> None:
+    """`save_predictions=gt` would leave a suite without its truth."""
+    write_suite(tmp_path, (6, 6))
+    (tmp_path / "link").symlink_to(tmp_path / "gt")
+    before = {path: path.read_bytes() for path in (tmp_path / "gt").iterdir()}
+    for folder in ("gt", "link"):
+        with pytest.raises(ConfigurationError, match=r"0\.mp4 is ground truth"):
+            live(tmp_path, CopyLast(), f"save_predictions={tmp_path / folder}")
+    assert {path: path.read_bytes() for path in (tmp_path / "gt").iterdir()} == before
 
 
 def test_saved_predictions_begin_with_their_context(suite: Path, tmp_path: Path) -> None:
@@ -167,6 +179,19 @@ def test_a_checkpoint_with_actions_from_the_command_line(suite: Path, tmp_path: 
     assert "save_predictions" not in configuration
 
 
+def test_a_models_class_may_stand_in_the_current_folder(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`python train.py` finds it there, so `wbgpu eval` is expected to; a package goes first."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("project_of_a_test", "wbgpu"):
+        Path(f"{name}.py").write_text("from wbgpu.models import CopyLast as Model")
+    before = list(sys.path)
+    chosen = ["model=module", "model.module=project_of_a_test.Model", "metrics=[psnr]"]
+    assert run(["eval", *chosen, f"suite.ground_truth={suite / 'gt'}", "suite.num_context=3"]) == 0
+    assert sys.path == before
+
+
 def test_logits_are_scored_beside_the_frames(suite: Path) -> None:
     result = live(suite, TokenModel())
     for episode in result.episodes:
@@ -229,6 +254,8 @@ class Wrong:
         (Prediction(torch.zeros(2, 5, 3, 8, 8, dtype=torch.uint8)), r"expected 1 episode\(s\)"),
         (Prediction(torch.zeros(1, 5, 3, 8, 8, dtype=torch.uint8)), "the resolution is 8x8"),
         (Prediction(logits=torch.zeros(1, 5, 2, 3)), "has no method tokenize"),
+        (Prediction(torch.zeros(1, 5, 3, 0, 8, dtype=torch.uint8)), "no dimension of size 0"),
+        (Prediction(torch.zeros(1, 5, 3, 8, 8, dtype=torch.uint8, device="meta")), "no data"),
     ],
 )
 def test_wrong_predictions_are_told(suite: Path, prediction: object, message: str) -> None:

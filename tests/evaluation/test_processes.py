@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -13,7 +15,8 @@ import pytest
 
 from tests.evaluation.deadly_decoder import DeadlyDecoder
 from tests.evaluation.small_suites import write_small_suite
-from wbgpu.errors import ConfigurationError, NothingScoredError, RankError
+from wbgpu.errors import ConfigurationError, InputError, NothingScoredError, RankError
+from wbgpu.evaluation import processes
 from wbgpu.evaluation.configuration import compose, request_from
 from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.evaluation.run import run
@@ -42,14 +45,15 @@ def written(request: EvaluationRequest) -> str:
     return to_text(batch_payload(run(request)))
 
 
-@pytest.mark.parametrize("num_processes", [2, 3])
 def test_any_number_of_processes_writes_the_same_bytes(
-    shared: Path, monkeypatch: pytest.MonkeyPatch, num_processes: int
+    shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten real episodes; a mean over ranks, or rows in order of arrival, would differ in bits."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     suite = shared / "data/bridge_suite"
-    assert written(request(suite, num_processes=num_processes)) == written(request(suite))
+    alone = written(request(suite))
+    for num_processes in (2, 3):
+        assert written(request(suite, num_processes=num_processes)) == alone
 
 
 def test_very_uneven_episodes_finish_and_a_failing_one_keeps_its_place(tmp_path: Path) -> None:
@@ -93,12 +97,37 @@ class _Both:
         return (self.first if is_first else self.second).open(path)
 
 
-def test_an_error_of_all_ranks_is_that_of_one_process(tmp_path: Path) -> None:
-    """Nothing scored is no fault of a rank."""
-    suite = write_small_suite(tmp_path, lengths=(5, 5))
-    hopeless = dataclasses.replace(request(suite, num_processes=2), num_context=100)
-    with pytest.raises(NothingScoredError, match=r"0\.mp4.*leaves no"):
-        run(hopeless)
+OF_ALL = NothingScoredError("no episode")
+OF_ONE = InputError("no folder")
+OF_ANOTHER = RankError("rank 1 of 2 failed with InputError: no folder")
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        # Nothing scored is no fault of a rank.
+        ((OF_ALL, OF_ALL), OF_ALL),
+        # Rank 0 has failed as one process alone would have, and the other has heard of it.
+        ((OF_ONE, OF_ANOTHER), OF_ONE),
+        ((OF_ANOTHER, OF_ONE), RankError("rank 1 of 2 failed before its first episode: no folder")),
+        ((OF_ANOTHER, None), RankError("rank 1 of 2 ended with exit code 3 before its first")),
+    ],
+)
+def test_of_several_errors_the_cause_is_told(errors: object, expected: Exception) -> None:
+    """Which rank speaks first is chance."""
+
+    class Ended:
+        exitcode = 3
+
+        def join(self) -> None: ...
+
+    ranks = [
+        processes._Rank(rank, Ended(), None, error=pickle.loads(pickle.dumps(error)), is_open=False)
+        for rank, error in enumerate(errors)
+    ]
+    told = processes._failure(ranks)
+    assert type(told) is type(expected)
+    assert str(told).startswith(str(expected))
 
 
 def test_where_the_whole_run_is_killed_its_processes_end_too(suite: Path) -> None:
@@ -138,21 +167,36 @@ def _ranks_of(parent: int) -> list[int]:
     return [p for p in pids if b"spawn_main" in Path(f"/proc/{p}/cmdline").read_bytes()]
 
 
-def test_a_script_without_a_guard_is_told_so(suite: Path, tmp_path: Path) -> None:
+def test_a_script_without_a_guard_is_told_so(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each process imports the script again; one that started further ones would never end."""
+    current = multiprocessing.process.current_process()
+    monkeypatch.setattr(current, "_inheriting", True, raising=False)
+    with pytest.raises(ConfigurationError, match=r'put .* under if __name__ == "__main__"'):
+        run(request(suite, num_processes=2))
+
+
+def test_python_tells_processes_that_import_a_script_again(tmp_path: Path) -> None:
+    """By an attribute that it does not document."""
     script = tmp_path / "unguarded.py"
     script.write_text(
-        "import wbgpu\n"
-        f"folders = {str(suite / 'gt')!r}, {str(suite / 'step00900')!r}\n"
-        "wbgpu.evaluate(*folders, num_context=1, overrides=['trainer.devices=2'])\n"
+        "import multiprocessing\n"
+        "current = multiprocessing.process.current_process()\n"
+        "is_child = getattr(current, '_inheriting', False)\n"
+        "print(is_child, flush=True)\n"
+        "if not is_child:\n"
+        "    child = multiprocessing.get_context('spawn').Process(target=print, args=('ran',))\n"
+        "    child.start()\n"
+        "    child.join()\n"
     )
     ended = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path
+        [sys.executable, str(script)], capture_output=True, text=True, check=True
     )
-    assert ended.returncode == 1
-    assert 'put what the script does under if __name__ == "__main__"' in ended.stderr
+    assert ended.stdout.split() == ["False", "True", "ran"]
 
 
 def test_what_several_processes_cannot_do_is_refused_before_they_start(suite: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"profile.*trainer\.devices=1"):
         run(request(suite, num_processes=2), timeline=Timeline())
+    unpicklable = dataclasses.replace(request(suite, num_processes=2), decoder=lambda: None)
+    with pytest.raises(ConfigurationError, match=r"trainer\.devices: .* cannot be sent to other"):
+        run(unpicklable)

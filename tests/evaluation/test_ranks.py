@@ -105,20 +105,6 @@ def test_two_ranks_see_the_same(tmp_path: Path) -> None:
     assert "rank 1 of 2 is gone" in ranks[0]["the other is gone"]
 
 
-def test_the_command_writes_and_prints_once(tmp_path: Path) -> None:
-    """As `torchrun --nproc-per-node 2 --no-python wbgpu eval ...` runs it."""
-    write_small_suite(tmp_path, lengths=(5, 5, 7))
-    command = [sys.executable, "-m", "wbgpu", "eval"]
-    command += ["suite.ground_truth=gt", "suite.predictions=step00900"]
-    (code0, out0, err0), (code1, out1, err1) = started(command, tmp_path)
-    assert (code0, code1) == (0, 0), err0 + err1
-    assert "Episodes evaluated: 3" in out0
-    assert out1 == ""
-    (result,) = tmp_path.glob(".wbgpu/evals/*/batch.json")
-    assert len(json.loads(result.read_text())["episodes"]) == 3
-    assert len(list(tmp_path.glob(".wbgpu/evals/*"))) == 1
-
-
 def test_each_process_has_a_gpu_of_its_own_unless_one_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -101,7 +101,7 @@ def test_scores_are_those_of_the_checkpoint_by_itself(suite: Path, tmp_path: Pat
     assert logged["wbgpu/psnr/horizon_2"].item() == third
     assert checkpoint.best_model_score == offline.summary.score
     kept = torch.load(tmp_path / "best.ckpt", weights_only=True)["callbacks"]
-    assert kept["WorldModelEvalCallback"] == {"score": offline.summary.score, "gate": None}
+    assert kept[callback.state_key] == {"score": offline.summary.score, "gate": None}
 
 
 def test_values_go_to_the_logger_each_epoch_and_not_in_the_sanity_check(
@@ -246,6 +246,78 @@ def test_an_evaluation_that_fails_ends_training_unless_told_otherwise(
     with pytest.warns(RuntimeWarning, match="RuntimeError: diverged"):
         module, _ = train(tmp_path, [callback])
     assert len(module.losses) == 8
+
+
+class FailsAfter:
+    """Copies the last frame of the first few episodes."""
+
+    def __init__(self, num_episodes: int) -> None:
+        self.num_left = num_episodes
+
+    def predict(self, context_frames: torch.Tensor, actions: Any, num_frames: int) -> Any:
+        self.num_left -= 1
+        if self.num_left < 0:
+            raise RuntimeError("diverged")
+        return CopyLast().predict(context_frames, actions, num_frames)
+
+
+def test_no_checkpoint_is_kept_for_the_score_of_an_earlier_one(suite: Path, tmp_path: Path) -> None:
+    """Lightning keeps logged values, or ends the training where a monitored one is not there."""
+    model = FailsAfter(2)
+    callback = watching(suite, model=lambda module: model, on_error="warn")
+    checkpoint = ModelCheckpoint(tmp_path, monitor=callback.monitor, mode="max", save_top_k=-1)
+    with pytest.warns(RuntimeWarning, match="diverged"):
+        _, trainer = train(tmp_path, [callback, checkpoint], enable_checkpointing=True)
+    scores = [value.item() for value in checkpoint.best_k_models.values()]
+    assert np.isfinite(scores).tolist() == [True, False]
+    assert "epoch=0" in checkpoint.best_model_path
+    assert trainer.callback_metrics["wbgpu/psnr"].isnan()
+    assert callback.state_dict() == {"score": None, "gate": None}
+
+
+def test_episodes_that_fail_are_warned_of(suite: Path, tmp_path: Path) -> None:
+    model = FailsAfter(1)
+    callback = watching(suite, model=lambda module: model)
+    with pytest.warns(RuntimeWarning, match="1 of 2 episodes could not be scored.*diverged"):
+        train(tmp_path, [callback], max_epochs=1)
+
+
+@pytest.mark.parametrize("on_error", ["raise", "warn"])
+def test_a_result_that_cannot_be_written(suite: Path, tmp_path: Path, on_error: Any) -> None:
+    (tmp_path / "results").write_text("no folder")
+    callback = watching(
+        suite, model=lambda module: CopyLast(), on_error=on_error, output=tmp_path / "results"
+    )
+    if on_error == "raise":
+        with pytest.raises(OSError, match="results"):
+            train(tmp_path, [callback], max_epochs=1)
+        return
+    with pytest.warns(RuntimeWarning, match="results"):
+        _, trainer = train(tmp_path, [callback], max_epochs=1)
+    assert trainer.callback_metrics["wbgpu/score"].isfinite()
+
+
+def test_two_suites_can_be_watched(suite: Path, tmp_path: Path) -> None:
+    """Lightning refuses several stateful callbacks that it cannot tell apart in checkpoints."""
+    first = watching(suite, model=lambda module: CopyLast())
+    second = watching(suite, model=lambda module: CopyLast(), name="held_out", metrics=["psnr"])
+    _, trainer = train(tmp_path, [first, second], max_epochs=1)
+    assert {"wbgpu/psnr", "held_out/psnr"} <= trainer.callback_metrics.keys()
+
+
+@pytest.mark.parametrize("hook", ["setup", "configure_model"])
+def test_models_may_be_made_by_the_modules_hooks(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str
+) -> None:
+    """Lightning calls the callbacks' setup() before both."""
+
+    def make(module: Predictor, stage: str | None = None) -> None:
+        module.world = CopyLast()
+
+    monkeypatch.setattr(Predictor, hook, make)
+    callback = watching(suite, model=lambda module: module.world)
+    train(tmp_path, [callback], max_epochs=1)
+    assert callback.result is not None
 
 
 def test_models_spread_over_processes_are_refused(suite: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_file_that_would_run_code_is_refused_with_the_reason_and_runs_none(net
 def test_files_that_are_no_checkpoint_are_refused(content, tmp_path):
     path = tmp_path / "bad.ckpt"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"bad\.ckpt"):
+    with pytest.raises(InputError, match=r"bad\.ckpt .*; expected a whole"):
         load_state(path)
 
 
@@ -108,6 +108,45 @@ def test_faults_of_the_file_are_named(network, tmp_path):
         load_model(MODULE, path, prefix="ema.")
     with pytest.raises(InputError, match=r"does not fit [\s\S]*size mismatch"):
         load_model(MODULE, path, arguments={"num_actions": 3, "channels": 4})
+
+
+def test_a_prefix_that_all_weights_have_is_named(network, tmp_path):
+    """DDP's `module.`; or a part of a LightningModule, whose arguments are not the part's."""
+    path = tmp_path / "a.ckpt"
+    torch.save({f"module.{name}": value for name, value in network.state_dict().items()}, path)
+    with pytest.raises(InputError, match=r"does not fit [\s\S]*model\.prefix=module\.$") as caught:
+        load_model(MODULE, path, arguments=ARGUMENTS)
+    assert len(str(caught.value)) < 1500
+    state = {f"net.{name}": value for name, value in network.state_dict().items()}
+    torch.save({"state_dict": state, "hyper_parameters": {"lr": 0.1}}, path)
+    with pytest.raises(ConfigurationError, match=r"argument 'lr'\n.*model\.prefix=net\.$"):
+        load_model(MODULE, path, arguments=ARGUMENTS)
+    assert same(load_model(MODULE, path, arguments=ARGUMENTS, prefix="net."), network)
+
+
+class Extra(torch.nn.Linear):
+    """Keeps more than tensors, as layers of float8 do."""
+
+    scale = 1.0
+
+    def __init__(self):
+        super().__init__(2, 2)
+
+    def predict(self, context_frames, actions, num_frames): ...
+
+    def get_extra_state(self):
+        return {"scale": self.scale}
+
+    def set_extra_state(self, state):
+        self.scale = state["scale"]
+
+
+def test_extra_state_is_loaded(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tests_checkpoint", sys.modules[__name__])
+    extra = Extra()
+    extra.scale = 3.0
+    torch.save(extra.state_dict(), tmp_path / "a.ckpt")
+    assert load_model("tests_checkpoint.Extra", tmp_path / "a.ckpt").scale == 3.0
 
 
 def test_faults_of_the_class_are_named():

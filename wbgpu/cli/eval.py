@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -51,7 +55,20 @@ def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...])
     def job(config: DictConfig, run: Run) -> Outcome:
         return _evaluate(config, run, command_line, as_json)
 
-    return run_application("eval", arguments, job, as_json=as_json)
+    with _modules_of_this_folder():
+        return run_application("eval", arguments, job, as_json=as_json)
+
+
+@contextmanager
+def _modules_of_this_folder() -> Iterator[None]:
+    """A model's class is often in the project that one stands in, which nobody has installed."""
+    before = list(sys.path)
+    # Last, so that no file here can hide a package.
+    sys.path.append(str(Path.cwd()))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
 
 
 def _evaluate(config: DictConfig, run: Run, command_line: str | None, as_json: bool) -> Outcome:

@@ -40,6 +40,7 @@ def run_sweep_job(
         For an optimising sweeper: the job's finite value, or ``objective_if_failed`` without one.
 
     Raises:
+        ConfigurationError: the job's folder is also another's, whose files it would replace.
         WbgpuError: the sweeper optimises, the job has no value and ``objective_if_failed`` is null.
     """
     from hydra.core.hydra_config import HydraConfig
@@ -47,7 +48,15 @@ def run_sweep_job(
     hydra_config = HydraConfig.get()
     # Not by the option's name: a target can be overridden alone.
     optimises = not str(hydra_config.sweeper._target_).endswith(".BasicSweeper")
-    if config.get("resume") and (kept := _kept(run, sweep_id)) is not None:
+    number = int(hydra_config.job.num)
+    before = _status_in(run.folder)
+    if before is not None and before.sweep_id == sweep_id and before.job != number:
+        raise ConfigurationError(
+            f"hydra.sweep.subdir: jobs {before.job} and {number} of the sweep would both write to "
+            f"{run.folder}; name it by the job: 'hydra.sweep.subdir=${{hydra:job.num}}'"
+        )
+    if config.get("resume") and before is not None and _is_done(before, run):
+        kept = replace(before, sweep_id=sweep_id)
         _write(run.folder, kept)
         click.echo(f"Job {kept.job}: kept, as it was done", err=True)
         return kept.scalar
@@ -55,7 +64,7 @@ def run_sweep_job(
     status = JobStatus(
         command=command,
         sweep_id=sweep_id,
-        job=int(hydra_config.job.num),
+        job=number,
         overrides=run.overrides,
         state="running",
         started_at=datetime.now(timezone.utc).isoformat(),
@@ -97,7 +106,8 @@ def run_sweep_job(
 
 def end_of_sweep(folder: Path, sweep_id: str, *, as_json: bool) -> int:
     """Print what became of the jobs of a sweep, and return its exit code."""
-    jobs = [(f, s) for f, s in read_statuses(folder) if s.sweep_id == sweep_id]
+    found, _ = read_statuses(folder)
+    jobs = [(place, status) for place, status in found if status.sweep_id == sweep_id]
     if not jobs:
         return 0  # Refused before the first one, which the error says.
     if as_json:
@@ -109,40 +119,41 @@ def end_of_sweep(folder: Path, sweep_id: str, *, as_json: bool) -> int:
     return max((2 if s.exit_code is None else s.exit_code for _, s in jobs), default=0)
 
 
-def read_statuses(folder: Path) -> list[tuple[Path, JobStatus]]:
-    """Folder and status of every job below ``folder``, by number.
-
-    Raises:
-        ResultFileError: a status file is damaged.
-    """
-    jobs = []
+def read_statuses(
+    folder: Path,
+) -> tuple[list[tuple[Path, JobStatus]], list[ResultFileError]]:
+    """Folder and status of every job below ``folder``, by number; what is damaged, apart."""
+    jobs, damaged = [], []
     for path in folder.rglob(STATUS_FILE):
         try:
             status = parse_status(read_json(path), path)
         except ResultFileError as error:
             if error.json_path == "$.schema_version":
                 continue  # Another program's file of that name.
-            raise
+            damaged.append(error)
+            continue
         if status.state == "running" and _is_gone(status):
             status = replace(status, state="killed")
         jobs.append((path.parent, status))
-    return sorted(jobs, key=lambda item: (item[1].job, item[0]))
+    return sorted(jobs, key=lambda item: (item[1].job, item[0])), damaged
 
 
-def _kept(run: Run, sweep_id: str) -> JobStatus | None:
-    """The status of this very job if an earlier sweep in this folder has done it."""
-    path = run.folder / STATUS_FILE
+def _status_in(folder: Path) -> JobStatus | None:
+    path = folder / STATUS_FILE
     try:
-        status = parse_status(read_json(path), path)
+        return parse_status(read_json(path), path)
     except ResultFileError:
         return None
+
+
+def _is_done(status: JobStatus, run: Run) -> bool:
+    """Whether an earlier sweep in this folder has done this very job."""
     settings = [
         {override for override in overrides if not override.startswith("resume=")}
         for overrides in (status.overrides, run.overrides)
     ]
     has_result = status.result is not None and (run.folder / status.result).is_file()
-    is_same = status.state == "done" and has_result and settings[0] == settings[1]
-    return replace(status, sweep_id=sweep_id) if is_same else None
+    return status.state == "done" and has_result and settings[0] == settings[1]
 
 
 def _if_failed(config: DictConfig) -> float | None:

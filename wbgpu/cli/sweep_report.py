@@ -55,10 +55,13 @@ def command(
     """Rank the jobs of a sweep by paired differences on the same episodes.
 
     Writes sweep_report.md, .json and .png (a heat map of metric x horizon). Exits with 2 when a job
-    of the sweep is not done.
+    of the sweep is not done, or a status file in its folder is damaged.
     """
     check_folder(output or folder, "--output")
-    jobs = _latest(read_statuses(folder), folder)
+    found, damaged = read_statuses(folder)
+    for error in damaged:
+        click.echo(f"Error: {error}", err=True)
+    jobs = _latest(found, folder)
     names = labels([status for _, status in jobs])
     entries, left_out = [], []
     for (place, status), label in zip(jobs, names, strict=True):
@@ -93,7 +96,8 @@ def command(
     else:
         click.echo(sweep_lines(ranking))
         click.echo(f"\nSaved report: {saved['sweep_report.md']}")
-    return 0 if all(status.state == "done" for _, status in jobs) else 2
+    is_whole = not damaged and all(status.state == "done" for _, status in jobs)
+    return 0 if is_whole else 2
 
 
 def _latest(jobs: list[tuple[Path, JobStatus]], folder: Path) -> list[tuple[Path, JobStatus]]:

@@ -71,7 +71,7 @@ class Journal:
 
     Raises:
         JournalError: the file is of another evaluation (the message says what differs), is not a
-            journal, or another run is writing it.
+            journal (then it is left as it is), or another run is writing it.
         OSError: it cannot be written.
     """
 
@@ -84,6 +84,8 @@ class Journal:
         self._handle: BinaryIO | None = None
         self._error: Exception | None = None
         others = _other_ranks(path) if rank == 0 else []
+        for file in (self._path, *others):
+            _refuse_other_files(file)
         if others or self._path.exists():
             handle = self._open()
             try:
@@ -244,6 +246,18 @@ def _other_ranks(path: Path) -> list[Path]:
         for file in files
         if file.name.startswith(prefix) and file.name[len(prefix) :].isdecimal()
     )
+
+
+def _refuse_other_files(path: Path) -> None:
+    """A journal begins anew by emptying what is there, which must not be something else."""
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(len(_KEY))
+        if not _KEY.startswith(head):
+            raise JournalError(
+                f"{path}: there is a file that is no journal of wbgpu, and it would be lost; name "
+                "another one"
+            )
 
 
 def _lock(handle: BinaryIO, path: Path) -> None:

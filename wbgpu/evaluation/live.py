@@ -36,9 +36,13 @@ def live_loader(
         timeline: measures the stages.
 
     Raises:
-        ConfigurationError, InputError: the model cannot be made, or actions do not pair up.
+        ConfigurationError, InputError: the model cannot be made, actions do not pair up, or saved
+            predictions would replace ground truth.
     """
     actions = request.action_files(pairs)
+    save = None
+    if live.save_predictions is not None:
+        save = SavedPredictions(live.save_predictions, pairs)
     sources = [
         LiveSource(
             index,
@@ -63,6 +67,6 @@ def live_loader(
         statistics_path=request.statistics_path,
         max_mismatch_ratio=request.max_mismatch_ratio,
         max_mismatch_frames=request.max_mismatch_frames,
-        save=None if live.save_predictions is None else SavedPredictions(live.save_predictions),
+        save=save,
         timeline=timeline,
     )

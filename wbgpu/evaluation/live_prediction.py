@@ -96,14 +96,15 @@ def predict(
                     )
                 future = _stacked([episode.future for episode in episodes], device)
                 tokens = model.tokenize(context, future)
+            # What a GPU was asked for may fail only where it is waited for.
+            frames = None if prediction.frames is None else prediction.frames.to(device)
         except WbgpuError as error:
             raise ModelError(f"{_named(model)}: {error}") from error
         # Whatever the user's model raises costs these episodes, and the message has to do.
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ModelError(
                 f"{_named(model)}: {type(error).__name__}: {error}{_place(error)}"
             ) from error
-        frames = None if prediction.frames is None else prediction.frames.to(device)
         return Prediction(frames, prediction.logits), tokens
 
 
@@ -118,10 +119,10 @@ def _check(prediction: Prediction, batch_size: int) -> None:
             f"predict returned {type(prediction).__name__}, expected wbgpu.models.Prediction"
         )
     for name, tensor in (("frames", prediction.frames), ("logits", prediction.logits)):
-        if tensor is not None and (len(tensor) != batch_size or tensor.shape[1] == 0):
+        if tensor is not None and (len(tensor) != batch_size or tensor.numel() == 0):
             raise ValueError(
                 f"predict returned {name} {tuple(tensor.shape)}, expected {batch_size} episode(s) "
-                "of at least one step"
+                "and no dimension of size 0"
             )
 
 
@@ -129,6 +130,6 @@ def _named(model: WorldModel) -> str:
     return f"The model {type(model).__name__}"
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     return f" (in {frames[-1].name}, {frames[-1].filename}:{frames[-1].lineno})" if frames else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 import time
@@ -66,6 +67,15 @@ def run_in_processes(request: EvaluationRequest, *, show_progress: bool = False)
             "trainer.devices: the processes that it starts import this script again, and are about "
             'to start further ones; put what the script does under if __name__ == "__main__":'
         )
+    try:
+        pickle.dumps(request)
+    # Whatever a model's own class makes of it.
+    except Exception as error:
+        raise ConfigurationError(
+            f"trainer.devices: what is evaluated cannot be sent to other processes ({error}); name "
+            "the model in the configuration (model=module model.module=...) or start the "
+            "processes with torchrun instead of giving the model as an object"
+        ) from error
     size = request.num_processes
     rank_device(request.device, size - 1, size)
     num_episodes = len(request.pairs())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -13,7 +14,7 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.strategies import DDPStrategy, DeepSpeedStrategy, SingleDeviceStrategy
 
-from wbgpu.errors import ConfigurationError, WbgpuError
+from wbgpu.errors import ConfigurationError
 from wbgpu.evaluation.configuration import compose, request_from
 from wbgpu.evaluation.ranks import ALONE, Ranks, group_ranks, leave
 from wbgpu.evaluation.request import EvaluationRequest
@@ -47,8 +48,9 @@ class WorldModelEvalCallback(Callback):
     not there.
 
     Attributes:
-        result: of the last evaluation, on every rank; ``None`` before the first.
-        verdict: of the last evaluation with a gate.
+        result: of the last evaluation, on every rank; ``None`` before the first, and where it
+            failed.
+        verdict: of the last evaluation with a gate, likewise.
 
     Args:
         suite: folder of ground-truth videos, or keys of ``configs/suite``, such as
@@ -60,11 +62,12 @@ class WorldModelEvalCallback(Callback):
         baseline: a result, or its file or run folder, to compare with.
         gate: fields of :class:`wbgpu.Thresholds`; ``None`` for no verdict. Needs a baseline.
         on_gate_failure: ``mark`` logs it and keeps it in checkpoints, ``stop`` also ends training.
-        on_error: ``raise``, or ``warn`` and train on when an evaluation fails.
+        on_error: ``raise``, or ``warn`` and train on when an evaluation fails; what it would have
+            logged is NaN then, so that no checkpoint is kept for an earlier one's score.
         metrics: names of ``configs/metrics``; ``None`` for the default set.
         horizons: which horizons to log; ``None`` for powers of two and the last.
         output: folder for the result of each evaluation, as JSON; ``None`` to keep none.
-        name: what the names of logged values begin with.
+        name: what the names of logged values begin with; another for each of several callbacks.
         overrides: further overrides of ``wbgpu eval``, such as ``statistics=reference``.
 
     Raises:
@@ -117,6 +120,7 @@ class WorldModelEvalCallback(Callback):
                 f"suite: unknown key {unknown[0]!r}; known: {', '.join(sorted(keys))}"
             )
         self._baseline = None if baseline is None else _baseline(baseline)
+        self._logged = ["score"]
         self.result: SuiteResult | None = None
         self.verdict: Verdict | None = None
 
@@ -125,8 +129,13 @@ class WorldModelEvalCallback(Callback):
         """Name of the composite among the logged values; the higher the better."""
         return f"{self._name}/score"
 
+    @property
+    def state_key(self) -> str:
+        """Under what checkpoints keep it; Lightning wants one for each of several callbacks."""
+        return self._generate_state_key(name=self._name)
+
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Refuse what would fail after the first epoch."""
+        """Refuse a strategy that cannot work."""
         if stage not in ("fit", "validate"):
             return
         strategy = trainer.strategy
@@ -136,6 +145,10 @@ class WorldModelEvalCallback(Callback):
                 f"strategy: {type(strategy).__name__} spreads the model over processes, which "
                 "cannot then predict one by one; evaluate its checkpoints with `wbgpu eval`"
             )
+
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Refuse what would fail after the first epoch."""
+        # Not in setup(), which comes before the module's own and its configure_model().
         self._request(pl_module, self._world_model(pl_module)).pairs()
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -154,11 +167,12 @@ class WorldModelEvalCallback(Callback):
             return
         try:
             values = self._evaluated(trainer, pl_module)
-        except WbgpuError as error:
-            if self._on_error == "raise":
-                raise
-            warnings.warn(f"wbgpu: this evaluation failed: {error}", RuntimeWarning, stacklevel=2)
-            return
+            self._logged = list(values)
+        # Whatever it is, it failed on every rank.
+        except Exception as error:
+            self._raise_or_warn(error)
+            self.result = self.verdict = None
+            values = dict.fromkeys(self._logged, math.nan)
         for key, value in values.items():
             # Equal on all ranks; the maximum leaves it as it is, and a mean might not.
             pl_module.log(
@@ -172,6 +186,12 @@ class WorldModelEvalCallback(Callback):
         is_failure = self.verdict is not None and self.verdict.status == "FAIL"
         if is_training and is_failure and self._on_gate_failure == "stop":
             trainer.should_stop = True
+        if self._output is not None and self.result is not None and trainer.is_global_zero:
+            # Last, because the other ranks do not see it fail.
+            try:
+                save_result(self.result, self._output / f"{self.result.checkpoint_name}.json")
+            except OSError as error:
+                self._raise_or_warn(error)
 
     def state_dict(self) -> dict[str, Any]:
         """What checkpoints keep: the last composite and verdict."""
@@ -179,6 +199,11 @@ class WorldModelEvalCallback(Callback):
             "score": None if self.result is None else self.result.summary.score,
             "gate": None if self.verdict is None else self.verdict.status,
         }
+
+    def _raise_or_warn(self, error: Exception) -> None:
+        if self._on_error == "raise":
+            raise error
+        warnings.warn(f"wbgpu: this evaluation failed: {error}", RuntimeWarning, stacklevel=2)
 
     def _evaluated(self, trainer: Trainer, pl_module: LightningModule) -> dict[str, float]:
         # The model need not be a part of the module, such as a moving average kept elsewhere.
@@ -197,8 +222,14 @@ class WorldModelEvalCallback(Callback):
             if self._thresholds is not None:
                 self.verdict = decide(comparison, self._thresholds)
             values |= gate_values(comparison, self.verdict)
-        if self._output is not None and trainer.is_global_zero:
-            save_result(result, self._output / f"{name}.json")
+        failures = [each.failure.message for each in result.episodes if each.failure is not None]
+        if failures and trainer.is_global_zero:
+            warnings.warn(
+                f"wbgpu: {len(failures)} of {len(result.episodes)} episodes could not be scored; "
+                f"the scores are of the others, which may be the easy ones: {failures[0]}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         return values
 
     def _world_model(self, pl_module: LightningModule) -> WorldModel:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -16,6 +15,7 @@ from wbgpu.errors import ConfigurationError, InputError
 from wbgpu.models.world_model import WorldModel
 
 _ARGUMENTS = ("arguments", "hyper_parameters")
+_MAX_REASON = 800
 
 
 def load_model(
@@ -46,22 +46,34 @@ def load_model(
         return _made(module, given)
     path = Path(checkpoint)
     state, saved = load_state(path, prefix=prefix, trust_checkpoint=trust_checkpoint)
-    model = _made(module, {**saved, **given})
+    try:
+        model = _made(module, {**saved, **given})
+    except ConfigurationError as error:
+        # Arguments of a LightningModule, when the model is a part of it.
+        raise ConfigurationError(f"{error}{_prefix_hint(state)}") from error
     if not isinstance(model, nn.Module):
         raise ConfigurationError(
             f"model.module: {module} is no torch.nn.Module, so it cannot take the weights of {path}"
         )
     try:
         model.load_state_dict(state)
-    except (RuntimeError, TypeError) as error:
-        raise InputError(f"model.checkpoint: {path} does not fit {module}: {error}") from error
+    # Of torch, or of what the class does to be loaded.
+    except Exception as error:
+        reason = str(error)
+        if len(reason) > _MAX_REASON:
+            reason = f"{reason[:_MAX_REASON]} ..."
+        raise InputError(
+            f"model.checkpoint: {path} does not fit {module}: {reason}{_prefix_hint(state)}"
+        ) from error
     return model
 
 
 def load_state(
     path: Path, *, prefix: str = "", trust_checkpoint: bool = False
-) -> tuple[dict[str, Tensor], dict[str, Any]]:
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Weights by name, and arguments of the model's class where the file has them.
+
+    Weights are tensors, but for what modules keep as their ``_extra_state``.
 
     Args:
         path: ``.safetensors``, or what ``torch.save`` wrote: a state_dict, or a mapping with
@@ -85,10 +97,13 @@ def load_state(
         for key in _ARGUMENTS[: 1 if prefix else 2]:
             if isinstance(content.get(key), Mapping):
                 arguments.update({str(name): value for name, value in content[key].items()})
-    if not isinstance(state, Mapping) or not all(isinstance(v, Tensor) for v in state.values()):
+    if not isinstance(state, Mapping) or not all(
+        isinstance(value, Tensor) or str(name).endswith("_extra_state")
+        for name, value in state.items()
+    ):
         raise InputError(
             f"model.checkpoint: {path} holds no weights; expected a state_dict, or a mapping with "
-            f"'state_dict' in it, got {_described(content)}"
+            f"'state_dict' in it, got {_described(content)}; save the model's state_dict alone"
         )
     chosen = {
         str(name).removeprefix(prefix): tensor
@@ -109,8 +124,6 @@ def _content(path: Path, trust_checkpoint: bool) -> Any:
         if path.suffix == ".safetensors":
             return load_file(path)
         return torch.load(path, map_location="cpu", weights_only=not trust_checkpoint)
-    except (OSError, EOFError, SafetensorError) as error:
-        raise InputError(f"model.checkpoint: cannot read {path}: {error}") from error
     # Whatever is unpickled may raise anything.
     except Exception as error:
         if trust_checkpoint:
@@ -123,8 +136,21 @@ def _content(path: Path, trust_checkpoint: bool) -> Any:
                 f"be run ({', '.join(needed)}). Save its state_dict alone, or, if you trust "
                 "whoever made the file, set model.trust_checkpoint=true."
             ) from error
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"model.checkpoint: cannot read {path}: {reason}") from error
+        # Without torch's advice to allow what we do not.
+        reason = str(error).partition("\n")[0].partition(" In PyTorch")[0]
+        raise InputError(
+            f"model.checkpoint: cannot read {path} ({type(error).__name__}: {reason}); expected a "
+            "whole .safetensors file, or what torch.save wrote"
+        ) from error
+
+
+def _prefix_hint(state: Mapping[str, Any]) -> str:
+    """What to do where one part holds all weights, as DDP's ``module.`` does."""
+    parts = {name.partition(".")[0] for name in state if "." in name}
+    if len(parts) != 1 or not all("." in name for name in state):
+        return ""
+    part = parts.pop()
+    return f"\nAll its weights are those of {part!r}; if that is the model: model.prefix={part}."
 
 
 def _unsafe_names(path: Path) -> list[str]:
@@ -145,8 +171,8 @@ def _made(module: str, arguments: Mapping[str, Any]) -> WorldModel:
         made = made_by(**arguments)
     except ConfigurationError:
         raise
-    # The user's own code, which may raise anything.
-    except Exception as error:
+    # The user's own code, which may raise anything, or read the command line and exit.
+    except (Exception, SystemExit) as error:
         raise ConfigurationError(
             f"model.module: cannot make {module!r} with the arguments {dict(arguments)}: "
             f"{type(error).__name__}: {error}"

@@ -11,9 +11,11 @@ from wbgpu.report.text import one_line
 def escape(text: str) -> str:
     """Text that stands in one Markdown table cell or line as it is."""
     text = one_line(text)
-    for plain in ("\\", "|", "`", "*"):
+    for plain in ("\\", "|", "`", "*", "~"):
         text = text.replace(plain, f"\\{plain}")
     text = re.sub("<(?=[A-Za-z/!?])", "&lt;", text)
+    # Links, and underscores but those inside words, so that names of settings stay readable.
+    text = re.sub(r"\](?=[(\[])|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", text)
     return " ".join(text.split())
 
 
