@@ -172,7 +172,7 @@ def test_a_gate_report_says_verdict_reasons_and_uncertainty() -> None:
     assert "**Composite score: 60.00 -> 50.50 (-9.50)**" in text
     assert "- Horizon t+2 visual_similarity: 60.00 -> 50.50 (-9.50); threshold 3" in text
     assert "95 % interval of the change: -10.00 to -9.00" in text
-    assert "Minimum detectable effect of these 2 episodes: 1.40 points" in text
+    assert "Minimum detectable effect of these 2 episodes: 8.17 points" in text
     assert "| a\\|b.mp4 | 50.00 | 40.00 | -10.00 |" in text
     assert "max_horizon_drop: 3" in text
 

@@ -14,18 +14,17 @@ from wbgpu.report.numbers import (
     quantity,
     score,
     setting,
-    signed_quantity,
 )
 from wbgpu.report.result_sections import coverage_lines, failed_section, skill_lines
 from wbgpu.report.sides import (
     differing_settings,
-    direction_of,
     effect_line,
     episodes_note,
     tolerance_text,
     ungated_line,
 )
-from wbgpu.report.tables import escape, table
+from wbgpu.report.suite_rows import CHANGE_HEADER, change_rows
+from wbgpu.report.tables import escape, escaped, table
 
 
 def gate_headline(verdict: Verdict) -> list[str]:
@@ -78,27 +77,11 @@ def gate_reasons(verdict: Verdict) -> list[str]:
 
 def gate_metrics(comparison: Comparison) -> list[str]:
     """Changes of all metrics, in their units."""
-    rows = []
-    for item in (*comparison.composite_metrics, *comparison.other_metrics):
-        info = comparison.candidate.metric_infos[item.metric]
-        rows.append(
-            [
-                escape(item.metric),
-                escape(info.unit),
-                "higher" if info.higher_is_better else "lower",
-                quantity(item.baseline, info.unit),
-                quantity(item.candidate, info.unit),
-                signed_quantity(item.change, info.unit),
-                direction_of(item.change, info.higher_is_better),
-                episodes_note(comparison, item.metric) or str(item.baseline_count),
-            ]
-        )
-    header = ["Metric", "Unit", "Better", "Baseline", "Candidate", "Change", "Direction"]
-    header.append("Episodes")
+    rows = change_rows(comparison)
     if not rows:
         return []
     text = "Means over episodes; the sentences on copying above judge the median episode."
-    return ["## Metrics", "", text, "", *table("lllrrrlr", header, rows)]
+    return ["## Metrics", "", text, "", *table("lllrrrlr", CHANGE_HEADER, escaped(rows))]
 
 
 def gate_horizons(comparison: Comparison) -> list[str]:

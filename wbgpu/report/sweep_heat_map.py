@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 
-from wbgpu.errors import ConfigurationError
 from wbgpu.records.sweep import HorizonChanges, SweepRanking
 from wbgpu.report.sweep_standard_errors import LIMIT, standardised
 from wbgpu.report.text import one_line
@@ -18,18 +17,9 @@ _MAX_LABEL = 90
 
 
 def heat_map(ranking: SweepRanking) -> bytes | None:
-    """A PNG with a panel per job but the reference; ``None`` where there is nothing to draw.
-
-    Raises:
-        ConfigurationError: matplotlib is not installed.
-    """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ConfigurationError(
-            "the heat map needs matplotlib: pip install 'wbgpu[plots]'"
-        ) from error
+    """A PNG with a panel per job but the reference; ``None`` where there is nothing to draw."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
     shown = [job for job in ranking.jobs if ranking.horizons.get(job.job)][:MAX_JOBS]
     if not shown:
