@@ -111,3 +111,34 @@ def test_files_for_ci_are_checked_first(folder, monkeypatch, capsys, arguments, 
     assert run(["gate", *flags, *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not (folder / ".wbgpu").exists()
+
+
+def test_two_results_of_one_name_are_told_apart_by_their_files(folder, capsys):
+    """The same checkpoint twice is how people try actions, seeds and decoders."""
+    for name, values in (("a.json", HIGH), ("b.json", LOW)):
+        sdk.save_result(simple_suite(values, checkpoint_name="step"), name)
+        sdk.save_result(regret_result("kt"), f"kt_{name}")
+    assert run(["gate", "--baseline", "a.json", "--candidate", "b.json", "--html", "r.html"]) == 1
+    console = capsys.readouterr().out
+    assert "Baseline:  step (a.json)\nCandidate: step (b.json)\n" in console
+    latest = folder / ".wbgpu/gates/latest"
+    assert "step (a.json) -> step (b.json)" in (latest / "gate.md").read_text()
+    # Programs go on to find the name.
+    assert "step (a.json)" not in (latest / "gate.json").read_text()
+    assert "step (b.json) against step (a.json)" in (folder / "r.html").read_text()
+    noninferiority = ["--policy", "noninferiority", "--margin", "1"]
+    run(["gate", "--baseline", "a.json", "--candidate", "b.json", *noninferiority])
+    assert "Baseline:  step (a.json)" in capsys.readouterr().out
+    assert run(["gate", "--baseline", "kt_a.json", "--candidate", "kt_b.json"]) == 0
+    assert "kt (kt_a.json)" in capsys.readouterr().out
+    for output in ("against.md", "against.html"):
+        assert run(["report", "b.json", "--against", "a.json", "-o", output]) == 0
+        assert "step (a.json)" in (folder / output).read_text()
+        assert "step (b.json)" in (folder / output).read_text()
+    assert run(["report", "kt_b.json", "--against", "kt_a.json", "-o", "kt.md"]) == 0
+    assert "kt (kt_a.json)" in (folder / "kt.md").read_text()
+
+
+def test_names_that_differ_stand_alone(folder, capsys):
+    assert run(["gate", "--baseline", "low.json", "--candidate", "high.json"]) == 0
+    assert "Baseline:  low\nCandidate: high\n" in capsys.readouterr().out

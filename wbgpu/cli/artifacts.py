@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from wbgpu.errors import ConfigurationError, ResultFileError
+from wbgpu.records.bench_answer import is_bench_answer
 from wbgpu.records.strict_json import read_json, write_text
 
 _REPORT_HEADINGS = (b"# Evaluation of ", b"# Regret of ", b"# Gate: ")
@@ -111,7 +112,7 @@ def _is_result(path: Path) -> bool:
         document = read_json(path)
     except ResultFileError:
         return False
-    return isinstance(document, dict) and "result_type" in document
+    return is_bench_answer(document) or (isinstance(document, dict) and "result_type" in document)
 
 
 def _is_report(path: Path) -> bool:

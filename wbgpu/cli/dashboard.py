@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from wbgpu import sdk
+from wbgpu.cli.listening import check_address
 from wbgpu.errors import ConfigurationError
 
 _EXTRA = {"starlette", "uvicorn"}
@@ -46,6 +47,7 @@ def command(target: Path, host: str, port: int, no_open: bool, policy: str, num_
         raise ConfigurationError(
             f"wbgpu dashboard needs the package {error.name}: pip install 'wbgpu[dashboard]'"
         ) from error
+    check_address(host, port)
     click.echo(f"Dashboard of {target}: http://{host}:{port}/ (Ctrl-C ends it)")
     serve(
         target,

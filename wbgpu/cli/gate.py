@@ -39,6 +39,7 @@ from wbgpu.report.markdown import gate_report
 from wbgpu.report.noninferiority import evidence_report, evidence_summary
 from wbgpu.report.regret_console import regret_verdict_summary
 from wbgpu.report.regret_markdown import regret_gate_report
+from wbgpu.report.told_apart import verdict_told_apart
 
 EXIT_CODES = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3}
 
@@ -183,7 +184,7 @@ def command(
     check_folder(output_root, "--output-root")
     files = ExtraFiles.checked(html, junit, github_summary, (baseline, candidate))
     before, after = sdk.load_result(baseline), sdk.load_result(candidate)
-    output = _Output(output_root, as_json, files)
+    output = _Output(output_root, as_json, files, (baseline, candidate))
     if isinstance(before, RegretResult) or isinstance(after, RegretResult):
         weighs = flags["policy"] != "worldbench"
         kept = {"confidence_level", "policy"}
@@ -215,6 +216,7 @@ class _Output:
     root: Path
     as_json: bool
     extra: ExtraFiles
+    sides: tuple[Path, Path]
 
     def write(
         self,
@@ -243,6 +245,7 @@ class _Output:
 
 def _gate_regret(verdict: RegretVerdict, output: _Output) -> int:
     payload = to_text(regret_gate_payload(verdict))
+    verdict = verdict_told_apart(verdict, output.sides)
     if verdict.policy == NONINFERIORITY:
         output.write(verdict, payload, evidence_report(verdict), [evidence_summary(verdict)])
     else:
@@ -269,13 +272,15 @@ def _gate_videos(
     used = None if project.path is None else str(project.path)
     if isinstance(policy, Noninferiority):
         verdict = _weigh(comparison, policy, flags)
-        summary, report = evidence_summary(verdict), evidence_report(verdict, used)
+        shown = verdict_told_apart(verdict, output.sides)
+        summary, report = evidence_summary(shown), evidence_report(shown, used)
     else:
         _refuse_given(EVIDENCE_ONLY, f"under the policy {flags['policy']}")
         verdict = sdk.decide(comparison, policy)
-        summary, report = verdict_summary(verdict), gate_report(verdict, used)
+        shown = verdict_told_apart(verdict, output.sides)
+        summary, report = verdict_summary(shown), gate_report(shown, used)
     lines = [summary] if used is None else [summary, f"Configuration: {used}"]
-    output.write(verdict, to_text(gate_payload(verdict, used)), report, lines, used)
+    output.write(shown, to_text(gate_payload(verdict, used)), report, lines, used)
     return EXIT_CODES[verdict.status]
 
 

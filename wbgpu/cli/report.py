@@ -17,6 +17,7 @@ from wbgpu.gating.noninferiority import Noninferiority
 from wbgpu.records.project_file import load_project_file
 from wbgpu.records.regret import RegretResult
 from wbgpu.records.strict_json import write_text
+from wbgpu.report.told_apart import told_apart
 from wbgpu.reporting.html import DEFAULT_NUM_FILMS
 
 
@@ -91,6 +92,9 @@ def _page(
     result_json: Path, against: Path | None, policy: str, margin: float | None, num_films: int
 ) -> str:
     result = sdk.load_result(result_json)
+    baseline = None if against is None else sdk.load_result(against)
+    if against is not None and baseline is not None:
+        baseline, result = told_apart(baseline, result, (against, result_json))
     project = load_project_file()
     is_regret = isinstance(result, RegretResult)
     flags = {
@@ -103,10 +107,14 @@ def _page(
     used = None if is_regret or project.path is None else str(project.path)
     return sdk.report_page(
         result,
-        against,
+        baseline,
         policy=limits,
         num_films=num_films,
-        video_folders=[result_json if result_json.is_dir() else result_json.parent],
+        video_folders=[
+            path if path.is_dir() else path.parent
+            for path in (result_json, against)
+            if path is not None
+        ],
         configuration_file=used,
     )
 

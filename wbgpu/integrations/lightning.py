@@ -13,13 +13,13 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.strategies import DDPStrategy, DeepSpeedStrategy, SingleDeviceStrategy
 
+from wbgpu.aggregate.logged_values import gate_values, logged_values
 from wbgpu.errors import ConfigurationError, WbgpuError
 from wbgpu.evaluation.configuration import compose, request_from
 from wbgpu.evaluation.ranks import ALONE, Ranks, group_ranks, leave
 from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.evaluation.run import run
 from wbgpu.evaluation.undisturbed import buffers_of_rank_0, undisturbed
-from wbgpu.integrations.logged_values import gate_values, logged_values
 from wbgpu.models import WorldModel
 from wbgpu.records.comparison import Verdict
 from wbgpu.records.suite import SuiteResult

@@ -8,6 +8,7 @@ from wbgpu.records.comparison import UNCHANGED_TOLERANCE, Comparison, EpisodeCha
 from wbgpu.records.metric import SCORE_UNIT
 from wbgpu.records.worldbench import horizon_label
 from wbgpu.report.failures import failure_lines
+from wbgpu.report.model_inputs import actions_note
 from wbgpu.report.numbers import (
     ABSENT,
     change,
@@ -37,6 +38,7 @@ def gate_headline(verdict: Verdict) -> list[str]:
         moved += f", {note}"
     lines = [
         f"- {escape(before.checkpoint_name)} -> {escape(after.checkpoint_name)}",
+        *([] if (given := actions_note(before, after)) is None else [f"- {escape(given)}"]),
         f"- **Composite score: {score(before.summary.score)} -> {score(after.summary.score)} "
         f"({moved})**",
         *([] if (ungated := ungated_line(comparison)) is None else [f"- **{escape(ungated)}**"]),

@@ -18,6 +18,7 @@ from wbgpu.report.gate_sections import (
     gate_horizons,
     gate_metrics,
 )
+from wbgpu.report.model_inputs import actions_note
 from wbgpu.report.numbers import setting
 from wbgpu.report.origin import pair_origin_sections
 from wbgpu.report.sides import differing_settings, ungated_line
@@ -37,7 +38,9 @@ def evidence_summary(verdict: Verdict | RegretVerdict) -> str:
     lines: list[str] = [verdict.status]
     if (ungated := _ungated(verdict)) is not None:
         lines.append(ungated)
-    lines += ["", f"Baseline:  {before}", f"Candidate: {after}", ""]
+    lines += ["", f"Baseline:  {before}", f"Candidate: {after}"]
+    lines += [] if (given := _given(verdict)) is None else [given]
+    lines.append("")
     lines += [_HEADINGS[verdict.status], *reason_lines(verdict), ""]
     lines += aligned([EVIDENCE_HEADER, *evidence_rows(verdict.evidence)])
     lines += ["", method_line(verdict), *power_lines(verdict.evidence)]
@@ -63,6 +66,7 @@ def evidence_report(verdict: Verdict | RegretVerdict, configuration_file: str | 
     """
     before, after = _names(verdict)
     lines = [f"# Gate: {verdict.status}", "", f"- {escape(before)} -> {escape(after)}"]
+    lines += [] if (given := _given(verdict)) is None else [f"- {escape(given)}"]
     if (ungated := _ungated(verdict)) is not None:
         lines.append(f"- **{escape(ungated)}**")
     lines += ["", f"## {_HEADINGS[verdict.status].rstrip(':')}", ""]
@@ -97,6 +101,14 @@ def _ungated(verdict: Verdict | RegretVerdict) -> str | None:
     if not isinstance(verdict, Verdict):
         return None
     return ungated_line(verdict.comparison, [item.name for item in verdict.evidence])
+
+
+def _given(verdict: Verdict | RegretVerdict) -> str | None:
+    return (
+        actions_note(verdict.comparison.baseline, verdict.comparison.candidate)
+        if isinstance(verdict, Verdict)
+        else None
+    )
 
 
 def _settings(verdict: Verdict, configuration_file: str | None) -> list[str]:

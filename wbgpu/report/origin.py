@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wbgpu.records.suite import SuiteResult
+from wbgpu.report.model_inputs import model_rows
 from wbgpu.report.numbers import setting
 from wbgpu.report.tables import escape
 
@@ -38,6 +39,7 @@ def origin_rows(result: SuiteResult) -> dict[str, str]:
         "Made by": f"{result.producer} at {result.created_at}",
         "Ground truth": result.ground_truth_root,
         "Predictions": result.predictions_root,
+        **model_rows(result),
         "Ground-truth identity": result.dataset_identifier or _UNKNOWN,
         "Context frames, not scored": (
             _UNKNOWN if result.num_context is None else str(result.num_context)

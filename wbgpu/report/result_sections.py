@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wbgpu.records.suite import SuiteResult
+from wbgpu.report.model_inputs import actions_note
 from wbgpu.report.numbers import ABSENT, change, percent, quantity, score, signed_quantity
 from wbgpu.report.sides import direction_of
 from wbgpu.report.skill import RULE, skill_sentences
@@ -126,9 +127,11 @@ def baseline_section(result: SuiteResult, baseline: SuiteResult) -> list[str]:
         theirs = baseline.summary.metrics.get(name)
         rows += [] if theirs is None else _metric_change(result, baseline, name)
     notes = []
+    if (given := actions_note(baseline, result)) is not None:
+        notes += [escape(given), ""]
     if redefined:
         names = escape(", ".join(redefined)) + ("" if composite else ", and so the composite")
-        notes = [f"**Defined otherwise in the two, so no change is shown: {names}.**", ""]
+        notes += [f"**Defined otherwise in the two, so no change is shown: {names}.**", ""]
     header = ["Metric", "Baseline", "This", "Change", "Direction"]
     return [title, "", *notes, *table("lrrrl", header, rows)]
 

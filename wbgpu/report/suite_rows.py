@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from wbgpu.records.comparison import Comparison
 from wbgpu.records.metric import SCORE_UNIT
+from wbgpu.records.profile import REASONS_WITHOUT_SIGNALS
 from wbgpu.records.suite import EpisodeResult, SuiteResult
 from wbgpu.records.summary import Distribution, HorizonSummary
 from wbgpu.records.worldbench import horizon_label
@@ -56,7 +57,23 @@ def metric_reasons(result: SuiteResult) -> list[str]:
         unavailable = result.summary.metrics[name].unavailable
         if texts := dict.fromkeys(item.reason for item in unavailable if item.reason):
             lines.append(f"{name}, {ABSENT} in {len(unavailable)} episodes: {'; '.join(texts)}")
-    return lines
+    return lines + _signals_line(result)
+
+
+def _signals_line(result: SuiteResult) -> list[str]:
+    """Why metrics of the composite are missing for every pair of plain videos, if they are."""
+    names = [
+        name
+        for name, reason in REASONS_WITHOUT_SIGNALS.items()
+        if name in result.summary.metrics
+        and any(item.reason == reason for item in result.summary.metrics[name].unavailable)
+    ]
+    if not names:
+        return []
+    return [
+        f"{', '.join(names)}: plain videos never have these. They need datasets whose frames come "
+        "with tracked objects and states, which this version does not read"
+    ]
 
 
 def change_rows(comparison: Comparison) -> list[list[str]]:

@@ -53,7 +53,10 @@ def heat_map(ranking: SweepRanking) -> bytes | None:
     figure.colorbar(
         panels[0].images[0],
         ax=list(panels),
-        label=_plain(f"change to job {reference.job} / standard error\n(blue: better)"),
+        label=_plain(
+            f"change to job {reference.job}: {reference.label}\nin standard errors; blue: better, "
+            "red: worse\ngrey: not in two episodes of both jobs"
+        ),
     )
     file = io.BytesIO()
     # No version inside: the same ranking is the same file.
@@ -71,7 +74,7 @@ def _oriented(row: HorizonChanges | None, num_steps: int) -> list[float]:
 
 
 def _plain(text: str) -> str:
-    """Text in one line, of which matplotlib takes nothing for a formula."""
-    line = "\n".join(one_line(part) for part in text.split("\n"))
-    line = line if len(line) <= _MAX_LABEL else f"{line[: _MAX_LABEL - 3]}..."
-    return line.replace("$", r"\$")
+    """Lines that are not too long, of which matplotlib takes nothing for a formula."""
+    lines = [one_line(part) for part in text.split("\n")]
+    kept = [x if len(x) <= _MAX_LABEL else f"{x[: _MAX_LABEL - 3]}..." for x in lines]
+    return "\n".join(kept).replace("$", r"\$")

@@ -13,6 +13,7 @@ from wbgpu.records.regret import RegretResult
 from wbgpu.records.strict_json import write_text
 from wbgpu.report.markdown import result_report
 from wbgpu.report.regret_markdown import regret_report
+from wbgpu.report.told_apart import told_apart
 from wbgpu.reporting.html import DEFAULT_NUM_FILMS, FilmSettings, suite_html
 from wbgpu.sdk.deciding import _policy, compare_regret, gate, gate_regret
 from wbgpu.sdk.results import AnyResult, _result_file, regret_of, result_of
@@ -54,6 +55,8 @@ def write_report(
         )
     after = result_of(result)
     before = None if baseline is None else result_of(baseline)
+    if before is not None and (files := _files(baseline, result)) is not None:
+        before, after = told_apart(before, after, files)
     if isinstance(after, RegretResult) or isinstance(before, RegretResult):
         change = None if before is None else compare_regret(before, after)
         return write_text(path, regret_report(regret_of(after), change))
@@ -86,6 +89,8 @@ def report_page(
     """
     after = result_of(result)
     before = None if baseline is None else result_of(baseline)
+    if before is not None and (files := _files(baseline, result)) is not None:
+        before, after = told_apart(before, after, files)
     limits = _policy(policy, settings)
     if isinstance(after, RegretResult) or isinstance(before, RegretResult):
         from wbgpu.report.html.regret_page import regret_page
@@ -110,6 +115,15 @@ def report_page(
         films=FilmSettings(num_films, [*map(Path, video_folders), *folders]),
         configuration_file=configuration_file,
     )
+
+
+def _files(
+    baseline: AnyResult | str | Path | None, result: AnyResult | str | Path
+) -> tuple[Path, Path] | None:
+    """Where both are from, if both are from files."""
+    if isinstance(baseline, (str, Path)) and isinstance(result, (str, Path)):
+        return Path(baseline), Path(result)
+    return None
 
 
 def verify_run(

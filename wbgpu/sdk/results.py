@@ -7,6 +7,7 @@ from pathlib import Path
 from wbgpu.aggregate.consistency import check_result
 from wbgpu.aggregate.regret_consistency import check_regret
 from wbgpu.errors import IncompatibleResultsError, ResultFileError
+from wbgpu.records.bench_answer import is_bench_answer
 from wbgpu.records.garbage import collection_paused
 from wbgpu.records.regret import RegretResult
 from wbgpu.records.regret_file import is_regret, parse_regret, regret_payload
@@ -34,6 +35,14 @@ def load_result(path: str | Path) -> AnyResult:
     """
     file = _result_file(Path(path))
     document = read_json(file)
+    if is_bench_answer(document):
+        raise ResultFileError(
+            file,
+            "$",
+            "this is a bench's answer for one session (wbgpu bench play), and not a result: it has "
+            "no episodes to pair. Compare sessions on the bench's leaderboard, or play the "
+            "contestant with wbgpu regret, whose results are compared and gated",
+        )
     if is_regret(document):
         regret = parse_regret(document, file)
         check_regret(regret, file)

@@ -18,6 +18,7 @@ from wbgpu.report.html.page import Line, Section, lines, render, table
 from wbgpu.report.html.pictures import picture_film, scale_colors
 from wbgpu.report.html.regret_page import regret_curves
 from wbgpu.report.html.suite_episodes import episode_section
+from wbgpu.report.model_inputs import actions_note
 from wbgpu.report.numbers import ABSENT, change, percent, score, setting
 from wbgpu.report.origin import origin_rows
 from wbgpu.report.sides import (
@@ -164,6 +165,8 @@ def _changes(verdict: Verdict) -> list[Line]:
         facts += lines([*power_lines(verdict.evidence), method_line(verdict)])
     elif (effect := effect_line(comparison)) is not None:
         facts.append(Line(effect))
+    if (given := actions_note(before, after)) is not None:
+        facts.append(Line(given))
     if (ungated := ungated_line(comparison)) is not None:
         facts.append(Line(ungated, is_warning=True))
     for side, result in (("Baseline", before), ("Candidate", after)):
