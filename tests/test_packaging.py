@@ -60,6 +60,8 @@ def test_wheel_and_sdist_hold_code_configs_and_licence(distributions: Path) -> N
     assert {f"wbgpu/configs/{name}" for name in configs} <= names
     assert "wbgpu/py.typed" in names
     assert "wbgpu/bench/templates/replay.js" in names
+    assert "wbgpu/report/templates/report.css" in names
+    assert "wbgpu/dashboard/templates/dashboard.js" in names
     assert not [name for name in names if name.startswith(("tests/", "configs/"))]
     with tarfile.open(sdist) as archive:
         archived = {name.partition("/")[2] for name in archive.getnames()}

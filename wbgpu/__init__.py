@@ -16,6 +16,7 @@ from wbgpu.version import __version__
 
 if TYPE_CHECKING:
     from wbgpu.errors import WbgpuError
+    from wbgpu.gating.noninferiority import Noninferiority
     from wbgpu.gating.thresholds import Thresholds
     from wbgpu.records.comparison import Comparison, Verdict
     from wbgpu.records.regret import RegretResult
@@ -26,14 +27,18 @@ if TYPE_CHECKING:
         evaluate,
         gate,
         gate_regret,
+        load_policy,
         load_result,
+        rank,
         save_result,
+        verify_run,
         write_report,
     )
 
 _HOMES = {
     "Comparison": "wbgpu.records.comparison",
     "EpisodeResult": "wbgpu.records.suite",
+    "Noninferiority": "wbgpu.gating.noninferiority",
     "RegretResult": "wbgpu.records.regret",
     "SuiteResult": "wbgpu.records.suite",
     "Thresholds": "wbgpu.gating.thresholds",
@@ -44,14 +49,18 @@ _HOMES = {
     "evaluate": "wbgpu.sdk",
     "gate": "wbgpu.sdk",
     "gate_regret": "wbgpu.sdk",
+    "load_policy": "wbgpu.sdk",
     "load_result": "wbgpu.sdk",
+    "rank": "wbgpu.sdk",
     "save_result": "wbgpu.sdk",
+    "verify_run": "wbgpu.sdk",
     "write_report": "wbgpu.sdk",
 }
 
 __all__ = [
     "Comparison",
     "EpisodeResult",
+    "Noninferiority",
     "RegretResult",
     "SuiteResult",
     "Thresholds",
@@ -63,8 +72,11 @@ __all__ = [
     "evaluate",
     "gate",
     "gate_regret",
+    "load_policy",
     "load_result",
+    "rank",
     "save_result",
+    "verify_run",
     "write_report",
 ]
 

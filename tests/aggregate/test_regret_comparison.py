@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from tests.records.regret_results import regret_result
+from wbgpu.aggregate.detectable_effect import detectable_effect_in_errors
 from wbgpu.aggregate.regret_comparison import compare_regret
 from wbgpu.errors import IncompatibleResultsError
 
@@ -37,7 +38,7 @@ def test_the_interval_is_that_of_paired_differences():
         assert change.interval.upper == pytest.approx(high)
     differences = per_step(after, "expected_regret_nats") - per_step(before, "expected_regret_nats")
     assert comparison.minimum_detectable_effect == pytest.approx(
-        (1.959964 + 0.841621) * stats.sem(differences)
+        detectable_effect_in_errors(len(differences)) * stats.sem(differences)
     )
 
 

@@ -80,8 +80,11 @@ def test_the_controls_of_a_replay_step_through_it(browser, replay):
             ".every(i => i.complete && i.naturalWidth === 192)"
         )
 
+    shown = "document.querySelector('#all').checkVisibility()"
+    assert page.ask(shown) is False
     page.click("#next")
     shows(0)
+    assert page.ask(shown) is True
     page.click("#next")
     shows(1)
     page.click("#previous")
@@ -96,6 +99,7 @@ def test_the_controls_of_a_replay_step_through_it(browser, replay):
     shows(NUM_STEPS - 1)
     page.click("#all")
     assert page.ask(SHOWN) == [True] * NUM_STEPS
+    assert page.ask(shown) is False
 
 
 def test_a_replay_plays_to_its_end_and_can_be_paused(browser, replay):

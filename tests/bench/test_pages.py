@@ -153,10 +153,25 @@ def test_a_replay_sets_two_contestants_side_by_side(server):
         assert step["forecasts"][1]["joint"] == pytest.approx(np.prod(list(oracle.values())))
 
 
+def fetched(server, path):
+    """Status, media type and text."""
+    connection = server.connection()
+    connection.request("GET", path)
+    response = connection.getresponse()
+    text = response.read().decode()
+    connection.close()
+    return response.status, response.headers.get_content_type(), text
+
+
 def test_runs_of_different_episodes_are_not_compared(server):
     runs = [run_of(server, "uniform", steps=3) for _ in range(2)]
     status, document, _ = server.call("GET", f"/bench/replay?run={runs[0]}&run={runs[1]}")
     assert (status, document["title"]) == (409, "different episodes")
+    # People follow links, and read no JSON.
+    status, kind, text = fetched(server, f"/replay?run={runs[0]}&run={runs[1]}")
+    assert (status, kind) == (409, "text/html")
+    assert "<h1>No replay: different episodes</h1>" in text
+    assert "The runs are of different episodes; practice runs" in text
     assert len(server.get(f"/bench/replay?run={runs[0]}")["contestants"]) == 1
 
 
@@ -175,7 +190,9 @@ def test_scored_runs_are_compared_where_the_server_pairs_them(open_at, tmp_path)
 def test_a_replay_of_nothing_is_refused(server, query, status):
     found, document, _ = server.call("GET", f"/bench/replay{query}")
     assert (found, document["field"]) == (status, "run")
-    assert server.call("GET", f"/replay{query}")[0] == status
+    found, kind, text = fetched(server, f"/replay{query}")
+    assert (found, kind) == (status, "text/html")
+    assert document["detail"] in text.lower()
 
 
 def test_a_run_that_goes_on_is_not_replayed(server):

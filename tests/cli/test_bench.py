@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import sys
 from pathlib import Path
 
@@ -132,3 +133,51 @@ def test_serves_the_worlds_it_is_given(tmp_path):
     )
     assert [w["name"] for w in process.server.get("/bench/worlds")["worlds"]] == ["coin"]
     assert process.stop(signal.SIGTERM) == 0
+
+
+def test_a_session_says_where_its_pages_are(capsys, server, tmp_path):
+    """Its public id is nowhere else that a person would look."""
+    output = tmp_path / "answer.json"
+    arguments = [
+        "bench",
+        "play",
+        "--url",
+        f"{server.url}/",
+        "--steps",
+        "3",
+        "--output",
+        str(output),
+    ]
+    for _ in range(2):  # Its own file may be written again.
+        assert run(arguments) == 0
+        told = capsys.readouterr()
+        run_id = json.loads(told.out)["run_id"]
+        assert told.err.splitlines() == [
+            f"Replay: {server.url}/replay?run={run_id}",
+            f"Leaderboard: {server.url}/leaderboard",
+        ]
+    assert run([*arguments, "--practice"]) == 0
+    assert "Leaderboard" not in capsys.readouterr().err
+
+
+def test_a_gate_says_what_a_bench_answer_is(capsys, server, tmp_path, monkeypatch):
+    """'result_type: missing' sends people looking for a damaged file."""
+    monkeypatch.chdir(tmp_path)
+    played(capsys, server, "--steps", "3", "--output", "answer.json")
+    assert run(["gate", "--baseline", "answer.json", "--candidate", "answer.json"]) == 2
+    message = capsys.readouterr().err
+    assert "answer.json" in message
+    assert "a bench's answer for one session (wbgpu bench play), and not a result" in message
+
+
+@pytest.mark.parametrize("command", [["bench", "serve"], ["dashboard", ".", "--no-open"]])
+def test_a_taken_port_is_a_usage_error(capsys, tmp_path, monkeypatch, command):
+    """Exit 1 means FAIL, and nothing is left behind."""
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert run([*command, "--port", port]) == 2
+    assert capsys.readouterr().err.startswith(
+        f"Error: cannot listen at --host 127.0.0.1 --port {port}: Address already in use"
+    )
+    assert not list(tmp_path.iterdir())

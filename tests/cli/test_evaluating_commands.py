@@ -171,7 +171,7 @@ def test_a_report_does_not_replace_a_result(
     assert run(batch()) == 0
     capsys.readouterr()
     arguments = ["report", "step100.json", "--output", "step100.json"]
-    assert "expected a Markdown file" in error_of(capsys, *arguments)
+    assert "expected a .md or .html file" in error_of(capsys, *arguments)
 
 
 def test_a_task_of_a_slurm_job_evaluates_alone(

@@ -64,7 +64,7 @@ def test_the_states_of_a_job_are_all_explained():
 def test_the_page_on_slurm(suite):
     """On submitit's local executor, as there is no SLURM here."""
     install, sweep, report, trial = commands("slurm.md")
-    assert install == ["pip", "install", "wbgpu[launchers]"]
+    assert install == ["pip", "install", ".[launchers]"]
     assert trial[3] == "hydra/launcher=slurm_local"
     assert sweep[3] == "hydra/launcher=slurm"
     assert run(["hydra/launcher=slurm_local" if a == sweep[3] else a for a in sweep[1:]]) == 0

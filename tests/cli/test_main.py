@@ -54,6 +54,8 @@ def test_every_command_has_help_that_names_its_flags(capsys: pytest.CaptureFixtu
         "regret",
         "bench",
         "gate",
+        "compare",
+        "verify-run",
         "report",
         "sweep-report",
         "demo",

@@ -292,3 +292,16 @@ def test_other_programs_files_are_not_ours(folder):
     (folder / "sweep/other").mkdir(parents=True)
     (folder / "sweep/other/status.json").write_text('{"schema_version": "0"}')
     assert read_statuses(Path("sweep")) == ([], [])
+
+
+def test_a_class_in_the_current_folder_is_found(folder, monkeypatch, capsys):
+    """A script has its folder on the path of modules, and an installed command has not."""
+    monkeypatch.setattr(
+        sys, "path", [place for place in sys.path if place not in ("", str(folder))]
+    )
+    Path("my_world_model.py").write_text(
+        "from wbgpu.models import CopyLast\n\nclass Mine(CopyLast):\n    pass\n"
+    )
+    own = ("model=module", "model.module=my_world_model.Mine", "suite.num_context=2")
+    assert run(["eval", *SUITE, *own]) == 0
+    monkeypatch.delitem(sys.modules, "my_world_model")

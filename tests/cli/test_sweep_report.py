@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -101,15 +100,6 @@ def test_a_damaged_status_hides_neither_the_other_jobs_nor_itself(sweep, capsys)
     printed = capsys.readouterr()
     assert printed.out.startswith("Best of 2 by composite")
     assert "Error: sweep/0/status.json: not valid JSON" in printed.err
-
-
-def test_without_matplotlib_there_is_a_report_without_a_picture(sweep, monkeypatch, capsys):
-    """Plots are an extra, and the numbers need none."""
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert run(["sweep-report", "sweep"]) == 2
-    assert "pip install 'wbgpu[plots]'" in capsys.readouterr().err
-    assert "![" not in Path("sweep/sweep_report.md").read_text("utf-8")
-    assert not Path("sweep/sweep_report.png").exists()
 
 
 def test_regret_is_ranked_too(tmp_path, monkeypatch, capsys):

@@ -138,8 +138,11 @@ def test_every_second_epoch(suite: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("on_gate_failure", ["mark", "stop"])
-def test_a_gate_marks_or_stops(suite: Path, tmp_path: Path, on_gate_failure: Any) -> None:
-    """An untrained model against copying the last frame: worse."""
+def test_a_gate_marks_or_stops(
+    suite: Path, tmp_path: Path, on_gate_failure: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An untrained model is worse than copying; a stop without a word is a riddle."""
+    caplog.set_level("INFO", logger="lightning.pytorch.utilities.rank_zero")
     baseline = wbgpu.evaluate(suite / "gt", model=CopyLast(), num_context=NUM_CONTEXT)
     callback = watching(suite, baseline=baseline, gate={}, on_gate_failure=on_gate_failure)
     module, trainer = train(tmp_path, [callback])
@@ -149,6 +152,8 @@ def test_a_gate_marks_or_stops(suite: Path, tmp_path: Path, on_gate_failure: Any
     assert trainer.callback_metrics["wbgpu/gate_passed"] == 0
     assert trainer.callback_metrics["wbgpu/change"] < 0
     assert len(module.losses) == (4 if on_gate_failure == "stop" else 8)
+    is_said = "the gate says FAIL at epoch 0, so training stops" in caplog.text
+    assert is_said == (on_gate_failure == "stop")
 
 
 def test_a_gate_that_passes_lets_training_go_on(suite: Path, tmp_path: Path) -> None:
@@ -165,6 +170,23 @@ def test_a_gate_that_passes_lets_training_go_on(suite: Path, tmp_path: Path) -> 
     module, trainer = train(tmp_path, [callback])
     assert trainer.callback_metrics["wbgpu/gate_passed"] == 1
     assert trainer.callback_metrics["wbgpu/change"] == 0
+    assert len(module.losses) == 8
+
+
+def test_the_gate_may_be_undecided(suite: Path, tmp_path: Path) -> None:
+    """Two episodes cannot show that a model is no worse; that is no failure and stops nothing."""
+    baseline = wbgpu.evaluate(suite / "gt", model=CopyLast(), num_context=NUM_CONTEXT)
+    callback = watching(
+        suite,
+        baseline=baseline,
+        gate=wbgpu.Noninferiority(margin=50.0),
+        on_gate_failure="stop",
+    )
+    module, trainer = train(tmp_path, [callback])
+    assert callback.verdict is not None
+    assert callback.verdict.policy == "noninferiority"
+    assert callback.verdict.status in ("PASS", "INCONCLUSIVE")
+    assert trainer.callback_metrics["wbgpu/gate_passed"] == (callback.verdict.status == "PASS")
     assert len(module.losses) == 8
 
 

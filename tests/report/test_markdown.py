@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.records.golden import result
-from tests.records.results import available, episode, failed, simple_suite, suite
+from tests.records.results import available, episode, failed, simple_suite, suite, unsupported
 from tests.report.skills import with_skill
+from wbgpu.records.profile import REASONS_WITHOUT_SIGNALS
 from wbgpu.records.suite import Provenance
 from wbgpu.report.markdown import gate_report, result_report
 from wbgpu.sdk import gate
@@ -172,7 +173,7 @@ def test_a_gate_report_says_verdict_reasons_and_uncertainty() -> None:
     assert "**Composite score: 60.00 -> 50.50 (-9.50)**" in text
     assert "- Horizon t+2 visual_similarity: 60.00 -> 50.50 (-9.50); threshold 3" in text
     assert "95 % interval of the change: -10.00 to -9.00" in text
-    assert "Minimum detectable effect of these 2 episodes: 1.40 points" in text
+    assert "Minimum detectable effect of these 2 episodes: 8.17 points" in text
     assert "| a\\|b.mp4 | 50.00 | 40.00 | -10.00 |" in text
     assert "max_horizon_drop: 3" in text
 
@@ -217,3 +218,16 @@ def test_a_gate_report_names_the_file_of_its_thresholds() -> None:
     verdict = gate(BATCH, BATCH)
     assert "- Configuration file: conf/wbgpu.yml" in gate_report(verdict, "conf/wbgpu.yml")
     assert "- Configuration file: none" in gate_report(verdict)
+
+
+def test_metrics_that_plain_videos_cannot_have_are_explained() -> None:
+    """'No actions aligned' to somebody who gave actions reads like a mistake of theirs."""
+    reason = REASONS_WITHOUT_SIGNALS["action_consistency"]
+    outcomes = [
+        available("visual_similarity", [50.0]),
+        unsupported("action_consistency", reason),
+        unsupported("contact_realism", "switched off"),
+    ]
+    text = result_report(suite([episode("a", outcomes, 1)]))
+    assert "- action_consistency: plain videos never have these." in text
+    assert "plain videos" not in result_report(BATCH)

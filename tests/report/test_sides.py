@@ -73,7 +73,7 @@ def test_the_console_says_how_small_a_change_could_be_seen() -> None:
     """Are we sure? is the next question after every verdict."""
     before, after = simple_suite({"a": [50.0], "b": [60.0]}), simple_suite({"a": [51.0], "b": [63]})
     text = verdict_summary(gate(before, after))
-    assert "Minimum detectable effect of these 2 episodes: 2.80 points" in text
+    assert "Minimum detectable effect of these 2 episodes: 16.33 points" in text
 
 
 def test_a_change_over_other_episodes_says_so() -> None:

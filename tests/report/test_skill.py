@@ -92,6 +92,15 @@ def test_the_rule_stands_under_the_horizons() -> None:
     assert rule not in result_report(simple_suite({"a": [50.0]}))
 
 
+def test_horizons_that_few_episodes_reach_say_how_many() -> None:
+    """Two long episodes else read as the whole suite."""
+    short, long = [[0.5, 0.5]] * 3, [[0.5, 0.5, -0.2]]
+    text = _texts(with_skill(short + long))[1]
+    assert text.endswith("each step judged alone (1 of 4 episodes reach t+3).")
+    assert _texts(with_skill(long * 4))[1].endswith("each step judged alone.")
+    assert _texts(with_skill([[-0.2, 0.5], [-0.2]]))[1].endswith("each step judged alone.")
+
+
 def test_nothing_is_said_when_no_skill_was_asked_for() -> None:
     """A line for what was never measured is noise."""
     assert skill_sentences(simple_suite({"a": [50.0]})) == []

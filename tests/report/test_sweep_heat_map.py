@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import io
-import sys
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from tests.aggregate.sweeps import flat, scored
 from wbgpu.aggregate.sweep import rank_sweep
-from wbgpu.errors import ConfigurationError
 from wbgpu.records.sweep import SweepEntry
 from wbgpu.report.sweep_heat_map import MAX_JOBS, heat_map
 
@@ -61,9 +58,3 @@ def test_a_label_is_no_formula():
 
 def test_nothing_to_compare_is_no_picture():
     assert heat_map(rank_sweep([flat(0, 50, 60)])) is None
-
-
-def test_without_matplotlib_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'wbgpu\[plots\]'"):
-        heat_map(rank_sweep([flat(0, 50, 60), flat(1, 40, 50)]))

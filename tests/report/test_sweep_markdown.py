@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 from tests.aggregate.sweeps import entry, flat, scored
 from tests.records.regret_results import regret_result
 from wbgpu.aggregate.sweep import rank_sweep
@@ -20,8 +22,8 @@ def test_the_report_says_who_is_best_who_is_not_told_apart_and_who_is_missing() 
     assert "), worse | baseline |" in text
     assert "1 of 4 jobs are not ranked." in text
     assert r"| 9 | x=a\|b | failed | InputError: no\\nfolder |" in text
-    assert "count as 3 (all pairs" in text
-    assert "those with job 2, the baseline, as 2." in text
+    assert "widened for 3 comparisons: every pair of jobs, since" in text
+    assert "the baseline (job 2) they are widened for 2: every other job against it." in text
     assert "![metric x horizon](sweep_report.png)" in text
 
 
@@ -37,8 +39,8 @@ def test_the_extremes_of_a_job_name_metric_and_horizon() -> None:
         scored(1, {"a": [61, 40], "b": [61.2, 41]}),
     ]
     text = sweep_report(rank_sweep(entries), "s", None)
-    assert "composite at t+1: +0.85 (+5.7)" in text
-    assert "composite at t+2: -9.75 (beyond -10)" in text
+    assert "composite at t+1: +0.85 score, higher is better (+5.7)" in text
+    assert "composite at t+2: -9.75 score, higher is better (beyond -10)" in text
 
 
 def test_lower_regret_is_better() -> None:
@@ -50,7 +52,9 @@ def test_lower_regret_is_better() -> None:
     text = sweep_report(rank_sweep(entries), "s", None)
     row = next(line for line in text.splitlines() if line.startswith("| job 1 (mixed) |"))
     assert row.split("|")[2].strip() == "nowhere"
-    assert "expected_regret at t+" in row.split("|")[3]
+    worst = row.split("|")[3]
+    # More nats, and worse: the number alone would read as a gain.
+    assert re.search(r"expected_regret at t\+\d+: \+[\d.]+ nats.*, lower is better \(.*-", worst)
 
 
 def test_the_console_says_the_same() -> None:

@@ -32,7 +32,13 @@ def compare(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = Tru
         IncompatibleResultsError: not batches, other episodes, other ground truth, a metric of one
             name and two definitions, or (``strict``) another number of context frames.
     """
-    warnings = _refuse_or_warn(baseline, candidate, strict=strict)
+    for side, result in (("baseline", baseline), ("candidate", candidate)):
+        if result.result_type != "batch_evaluation":
+            raise IncompatibleResultsError(
+                f"the {side} is a result of type {result.result_type!r}; only batch results "
+                "('batch_evaluation') are compared: score a folder with eval-batch"
+            )
+    warnings = comparability_warnings(baseline, candidate, strict=strict)
     if not baseline.configuration_hash or not candidate.configuration_hash:
         warnings.append(gate_wording.NO_HASH)
     composite = set(baseline.enabled_metrics) | set(candidate.enabled_metrics)
@@ -61,13 +67,14 @@ def compare(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = Tru
     )
 
 
-def _refuse_or_warn(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool) -> list[str]:
-    for side, result in (("baseline", baseline), ("candidate", candidate)):
-        if result.result_type != "batch_evaluation":
-            raise IncompatibleResultsError(
-                f"the {side} is a result of type {result.result_type!r}; only batch results "
-                "('batch_evaluation') are compared: score a folder with eval-batch"
-            )
+def comparability_warnings(
+    baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = True
+) -> list[str]:
+    """What could not be checked about two results of any one type.
+
+    Raises:
+        IncompatibleResultsError: as :func:`compare`, but for the type.
+    """
     warnings = []
     versions = {baseline.schema_version, candidate.schema_version}
     if versions != {SCHEMA_VERSION}:

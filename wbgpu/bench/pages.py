@@ -9,6 +9,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from wbgpu.bench.problems import RefusedError
+
 STATIC = {"bench.css": "text/css", "replay.js": "text/javascript"}
 """Media types of files that pages need, by name."""
 
@@ -23,6 +25,11 @@ def leaderboard_page(document: Mapping[str, Any]) -> str:
 def replay_page(document: Mapping[str, Any]) -> str:
     """What :func:`~wbgpu.bench.replay.replay` returned, as a page."""
     return _environment().get_template("replay.html").render(document)
+
+
+def refused_page(problem: RefusedError) -> str:
+    """Why there is no replay, as a page."""
+    return _environment().get_template("refused.html").render(problem.document())
 
 
 def static_file(name: str) -> bytes:

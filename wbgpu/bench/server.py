@@ -19,7 +19,7 @@ from starlette.routing import Route
 from wbgpu.bench.leaderboard import leaderboard
 from wbgpu.bench.limits import RateLimiter
 from wbgpu.bench.openapi import openapi_document
-from wbgpu.bench.pages import STATIC, leaderboard_page, replay_page, static_file
+from wbgpu.bench.pages import STATIC, leaderboard_page, refused_page, replay_page, static_file
 from wbgpu.bench.problems import PROBLEM_MEDIA_TYPE, RefusedError
 from wbgpu.bench.replay import frame, replay
 from wbgpu.bench.sessions import Bench
@@ -151,7 +151,11 @@ class _Routes:
         return Response(page, headers=_PAGE, media_type="text/html")
 
     async def replay_page(self, request: Request) -> Response:
-        document = await self._replay(request)
+        try:
+            document = await self._replay(request)
+        except RefusedError as error:
+            headers = {**_PAGE, **_retry_after(error)}
+            return Response(refused_page(error), error.status, headers, "text/html")
         page = await self._in_thread(lambda: replay_page(document))
         return Response(page, headers=_PAGE, media_type="text/html")
 
@@ -213,10 +217,13 @@ def _json(document: Any, status: int = 200) -> Response:
     return Response(_encode(document), status, _HEADERS, _JSON)
 
 
+def _retry_after(problem: RefusedError) -> dict[str, str]:
+    seconds = problem.retry_after_seconds
+    return {} if seconds is None else {"Retry-After": str(seconds)}
+
+
 def _problem(problem: RefusedError, headers: dict[str, str] | None = None) -> Response:
-    extra = {**_HEADERS, **(headers or {})}
-    if problem.retry_after_seconds is not None:
-        extra["Retry-After"] = str(problem.retry_after_seconds)
+    extra = {**_HEADERS, **(headers or {}), **_retry_after(problem)}
     return Response(_encode(problem.document()), problem.status, extra, PROBLEM_MEDIA_TYPE)
 
 

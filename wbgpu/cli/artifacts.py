@@ -10,9 +10,12 @@ from datetime import datetime
 from pathlib import Path
 
 from wbgpu.errors import ConfigurationError, ResultFileError
+from wbgpu.records.bench_answer import is_bench_answer
 from wbgpu.records.strict_json import read_json, write_text
 
 _REPORT_HEADINGS = (b"# Evaluation of ", b"# Regret of ", b"# Gate: ")
+_START_BYTES = 2000
+_PAGE_MARK = b'<meta name="generator" content="wbgpu '
 
 
 def new_run_folder(root: Path) -> Path:
@@ -77,12 +80,12 @@ def check_report(path: Path, flag: str) -> None:
     """Refuse a report's file that cannot or should not be written, before the work is done.
 
     Raises:
-        ConfigurationError: no Markdown file, its folder is not writable, or what is there was not
-            written by ``wbgpu report``.
+        ConfigurationError: no file of Markdown or HTML, its folder is not writable, or what is
+            there was not written by ``wbgpu report``.
     """
     check_folder(path.absolute().parent, flag)
     if path.is_dir() or path.suffix == ".json":
-        raise ConfigurationError(f"{flag}: expected a Markdown file, got {path}")
+        raise ConfigurationError(f"{flag}: expected a .md or .html file, got {path}")
     if path.is_file() and path.stat().st_size and not _is_report(path):
         raise ConfigurationError(
             f"{flag}: {path} exists and is not a report of wbgpu, so it is not overwritten; "
@@ -109,12 +112,13 @@ def _is_result(path: Path) -> bool:
         document = read_json(path)
     except ResultFileError:
         return False
-    return isinstance(document, dict) and "result_type" in document
+    return is_bench_answer(document) or (isinstance(document, dict) and "result_type" in document)
 
 
 def _is_report(path: Path) -> bool:
     with path.open("rb") as file:
-        return file.readline().startswith(_REPORT_HEADINGS)
+        start = file.read(_START_BYTES)
+    return start.startswith(_REPORT_HEADINGS) or _PAGE_MARK in start
 
 
 def _plain_name(episode_id: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from wbgpu.cli.artifacts import check_file
+from wbgpu.cli.listening import check_address
 from wbgpu.errors import ConfigurationError
 from wbgpu.records.strict_json import to_text, write_text
 
@@ -60,6 +61,7 @@ def serve_command(
         from wbgpu.bench.limits import Limits
         from wbgpu.bench.serve import open_bench, serve
 
+        check_address(host, port)
         bench = open_bench(
             store,
             worlds or None,
@@ -100,7 +102,10 @@ def play_command(
 ) -> None:
     """Play a contestant over HTTP and print its result.
 
-    OVERRIDES are Hydra's, such as contestant.checkpoint=step900.pt.
+    The result is the server's answer; wbgpu gate compares results of wbgpu regret, and not these.
+
+    OVERRIDES are Hydra's, such as contestant.checkpoint=step900.pt2 for an exported module. A
+    file of weights needs its class as well: contestant.module=package.file.Class.
     """
     if output is not None:
         check_file(output, "output")
@@ -120,10 +125,16 @@ def play_command(
             session = client.create_session(
                 world, seed, max_steps=steps, practice=practice, name=name or contestant
             )
-            text = to_text(play(client, session, schema, player))
+            result = play(client, session, schema, player)
+        text = to_text(result)
         if output is not None:
             write_text(output, text)
         click.echo(text, nl=False)
+        pages = url.rstrip("/")
+        # Beside the JSON, which programs read.
+        click.echo(f"Replay: {pages}/replay?run={result['run_id']}", err=True)
+        if not practice:
+            click.echo(f"Leaderboard: {pages}/leaderboard", err=True)
 
     _with_extra(work)
 

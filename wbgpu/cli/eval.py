@@ -73,6 +73,7 @@ def _modules_of_this_folder() -> Iterator[None]:
 
 def _evaluate(config: DictConfig, run: Run, command_line: str | None, as_json: bool) -> Outcome:
     from wbgpu.evaluation.configuration import apply_defaults, check_metric_names, request_from
+    from wbgpu.evaluation.logger import configured_logger, log_result
 
     project = load_project_file()
     apply_defaults(config, project_values(project), run.overrides)
@@ -84,6 +85,7 @@ def _evaluate(config: DictConfig, run: Run, command_line: str | None, as_json: b
         refuse_shared(run, "journal", config.journal)
     request = request_from(config, project.path, command_line=command_line, run_folder=run.folder)
     objective = checked_objective(config, run.overrides, request)
+    logger = configured_logger(config, request.checkpoint_name)
     result, timeline = run_request(request, show_progress=run.is_here and not as_json)
     with timeline.span("write"):
         if result.result_type == "evaluation":
@@ -94,6 +96,8 @@ def _evaluate(config: DictConfig, run: Run, command_line: str | None, as_json: b
         saved = save(run.folder, {name: text, "report.md": result_report(result)})
         if output is not None:
             write_text(output, text)
+        if logger is not None:
+            log_result(logger, result, config.logger_step)
     discard_journal(request)
     lines = [result_summary(result)]
     if project.path is not None:

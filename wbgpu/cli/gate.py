@@ -1,9 +1,9 @@
-"""``wbgpu gate``: PASS or FAIL for a candidate against a baseline."""
+"""``wbgpu gate``: PASS, FAIL or INCONCLUSIVE for a candidate against a baseline."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,19 @@ from click.core import ParameterSource
 
 from wbgpu import sdk
 from wbgpu.cli.artifacts import check_folder, new_run_folder, save
+from wbgpu.cli.gate_files import ExtraFiles
+from wbgpu.cli.policy_options import (
+    EVIDENCE_ONLY,
+    WORLDBENCH_ONLY,
+    clusters_from,
+    policy_from,
+    policy_options,
+)
 from wbgpu.errors import ConfigurationError
-from wbgpu.gating.thresholds import Thresholds
-from wbgpu.records.comparison import Comparison
+from wbgpu.gating.load import Policy
+from wbgpu.gating.noninferiority import POLICY as NONINFERIORITY
+from wbgpu.gating.noninferiority import Noninferiority
+from wbgpu.records.comparison import Comparison, Verdict
 from wbgpu.records.profile import COMPOSITE_METRICS
 from wbgpu.records.project_file import load_project_file
 from wbgpu.records.regret import RegretResult
@@ -26,8 +36,12 @@ from wbgpu.records.suite import SuiteResult
 from wbgpu.records.worldbench import gate_payload
 from wbgpu.report.console import verdict_summary
 from wbgpu.report.markdown import gate_report
+from wbgpu.report.noninferiority import evidence_report, evidence_summary
 from wbgpu.report.regret_console import regret_verdict_summary
 from wbgpu.report.regret_markdown import regret_gate_report
+from wbgpu.report.told_apart import verdict_told_apart
+
+EXIT_CODES = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3}
 
 
 @click.command("gate", short_help="PASS or FAIL for a candidate against a baseline.")
@@ -43,12 +57,11 @@ from wbgpu.report.regret_markdown import regret_gate_report
     type=click.Path(path_type=Path),
     help="Candidate result JSON, or a run folder.",
 )
+@policy_options
 @click.option(
     "--max-overall-drop",
-    default=0.0,
-    show_default=True,
     type=float,
-    help="Allowed drop of the mean composite score.",
+    help="Allowed drop of the mean composite score. [default: 0]",
 )
 @click.option(
     "--max-metric-drop",
@@ -96,17 +109,11 @@ from wbgpu.report.regret_markdown import regret_gate_report
 )
 @click.option(
     "--bootstrap-samples",
-    default=0,
-    show_default=True,
     type=int,
-    help="Draws for a paired bootstrap interval of the change; 0 for none.",
+    help="Draws for a paired bootstrap interval of the change; 0 for none. [default: 0]",
 )
-@click.option(
-    "--bootstrap-seed", default=42, show_default=True, type=int, help="Seed of the bootstrap."
-)
-@click.option(
-    "--confidence-level", default=0.95, show_default=True, type=float, help="Level of the interval."
-)
+@click.option("--bootstrap-seed", type=int, help="Seed of the bootstrap. [default: 42]")
+@click.option("--confidence-level", type=float, help="Level of intervals. [default: 0.95]")
 @click.option(
     "--min-confidence-lower-bound",
     type=float,
@@ -130,6 +137,21 @@ from wbgpu.report.regret_markdown import regret_gate_report
     help="Where gate results are kept.",
 )
 @click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    help="Write the report as one HTML page as well.",
+)
+@click.option(
+    "--junit",
+    type=click.Path(path_type=Path),
+    help="Write the verdict as JUnit XML, for CI.",
+)
+@click.option(
+    "--github-summary",
+    is_flag=True,
+    help="Add the verdict to the summary of a GitHub Actions step ($GITHUB_STEP_SUMMARY).",
+)
+@click.option(
     "--config",
     "config_path",
     type=click.Path(path_type=Path),
@@ -142,21 +164,42 @@ def command(
     baseline: Path,
     candidate: Path,
     output_root: Path,
+    html: Path | None,
+    junit: Path | None,
+    github_summary: bool,
     as_json: bool,
     max_regret_increase: float | None,
     max_horizon_regret_increase: float | None,
     **flags: Any,
 ) -> int:
-    """Compare two results and end in PASS (exit 0) or FAIL (exit 1).
+    """Compare two results and end in PASS (exit 0), FAIL (exit 1) or INCONCLUSIVE (exit 3).
 
     Both must be of the same episodes: of videos, or of regret (wbgpu regret), which is paired by
-    seed. Bad files and wrong usage exit with 2.
+    seed. Bad files and wrong usage exit with 2. The policy worldbench is never inconclusive.
+
+    \b
+    Example:
+      wbgpu gate --baseline A.json --candidate B.json --policy noninferiority --margin 1.0
     """
     check_folder(output_root, "--output-root")
+    files = ExtraFiles.checked(html, junit, github_summary, (baseline, candidate))
     before, after = sdk.load_result(baseline), sdk.load_result(candidate)
-    output = _Output(output_root, as_json)
+    output = _Output(output_root, as_json, files, (baseline, candidate))
     if isinstance(before, RegretResult) or isinstance(after, RegretResult):
-        _refuse_given([name for name in flags if name != "confidence_level"], "of regret")
+        weighs = flags["policy"] != "worldbench"
+        kept = {"confidence_level", "policy"}
+        if weighs:
+            kept |= {"regret_margin", "interval", "fail_inconclusive"}
+        _refuse_given([name for name in flags if name not in kept], "to results of regret")
+        if weighs:
+            unmeant = ["max_regret_increase", "max_horizon_regret_increase"]
+            _refuse_given(unmeant, "under this policy; its limit is --regret-margin")
+            policy = _policy(flags["policy"], {}, flags)
+            if not isinstance(policy, Noninferiority):
+                raise ConfigurationError(
+                    f"--policy: {flags['policy']} has no margins and cannot judge regret"
+                )
+            return _gate_regret(sdk.gate_regret(before, after, policy=policy), output)
         limits = {
             "max_regret_increase": max_regret_increase,
             "max_horizon_regret_increase": max_horizon_regret_increase,
@@ -164,7 +207,7 @@ def command(
         }
         given = {name: limit for name, limit in limits.items() if limit is not None}
         return _gate_regret(sdk.gate_regret(before, after, **given), output)
-    _refuse_given(["max_regret_increase", "max_horizon_regret_increase"], "of videos")
+    _refuse_given(["max_regret_increase", "max_horizon_regret_increase"], "to results of videos")
     return _gate_videos(before, after, output, **flags)
 
 
@@ -172,9 +215,19 @@ def command(
 class _Output:
     root: Path
     as_json: bool
+    extra: ExtraFiles
+    sides: tuple[Path, Path]
 
-    def write(self, payload: str, report: str, lines: Sequence[str]) -> None:
+    def write(
+        self,
+        verdict: Verdict | RegretVerdict,
+        payload: str,
+        report: str,
+        lines: Sequence[str],
+        configuration_file: str | None = None,
+    ) -> None:
         """Save the verdict in a folder of its own and as the latest, and print it."""
+        written = self.extra.write(verdict, report, configuration_file)
         files = {"gate.json": payload, "gate.md": report}
         saved = save(new_run_folder(self.root), files)
         latest = save(self.root / "latest", files)
@@ -186,12 +239,20 @@ class _Output:
         click.echo(f"Saved gate result: {saved['gate.json']}")
         click.echo(f"Saved report: {saved['gate.md']}")
         click.echo(f"Latest alias: {latest['gate.json']}")
+        for name, path in written.items():
+            click.echo(f"Saved {name}: {path}")
 
 
 def _gate_regret(verdict: RegretVerdict, output: _Output) -> int:
     payload = to_text(regret_gate_payload(verdict))
-    output.write(payload, regret_gate_report(verdict), [regret_verdict_summary(verdict)])
-    return 0 if verdict.status == "PASS" else 1
+    verdict = verdict_told_apart(verdict, output.sides)
+    if verdict.policy == NONINFERIORITY:
+        output.write(verdict, payload, evidence_report(verdict), [evidence_summary(verdict)])
+    else:
+        output.write(
+            verdict, payload, regret_gate_report(verdict), [regret_verdict_summary(verdict)]
+        )
+    return EXIT_CODES[verdict.status]
 
 
 def _gate_videos(
@@ -204,29 +265,55 @@ def _gate_videos(
     **flags: Any,
 ) -> int:
     project = load_project_file(config_path)
-    settings = {**project.gate, **{k: v for k, v in flags.items() if v is not None}}
-    settings["required_metrics"] = tuple(
-        dict.fromkeys([*project.profile.required_metrics, *required_metrics])
-    )
-    thresholds = Thresholds(**settings)
-    comparison = sdk.compare(baseline, candidate, strict=thresholds.strict_config_match)
+    required = dict.fromkeys([*project.profile.required_metrics, *required_metrics])
+    policy = _policy(flags["policy"], project.gate, {**flags, "required_metrics": tuple(required)})
+    comparison = sdk.compare(baseline, candidate, strict=policy.strict_config_match)
     _check_names(required_metrics, comparison)
-    verdict = sdk.decide(comparison, thresholds)
     used = None if project.path is None else str(project.path)
-    lines = [verdict_summary(verdict)]
-    if used is not None:
-        lines.append(f"Configuration: {used}")
-    output.write(to_text(gate_payload(verdict, used)), gate_report(verdict, used), lines)
-    return 0 if verdict.status == "PASS" else 1
+    if isinstance(policy, Noninferiority):
+        verdict = _weigh(comparison, policy, flags)
+        shown = verdict_told_apart(verdict, output.sides)
+        summary, report = evidence_summary(shown), evidence_report(shown, used)
+    else:
+        _refuse_given(EVIDENCE_ONLY, f"under the policy {flags['policy']}")
+        verdict = sdk.decide(comparison, policy)
+        shown = verdict_told_apart(verdict, output.sides)
+        summary, report = verdict_summary(shown), gate_report(shown, used)
+    lines = [summary] if used is None else [summary, f"Configuration: {used}"]
+    output.write(shown, to_text(gate_payload(verdict, used)), report, lines, used)
+    return EXIT_CODES[verdict.status]
 
 
-def _refuse_given(names: Sequence[str], kind: str) -> None:
-    """Refuse options that mean nothing for results of this kind, instead of ignoring them."""
+def _policy(name: str, project_settings: Mapping[str, Any], flags: Mapping[str, Any]) -> Policy:
+    policy = policy_from(name, project_settings, flags)
+    if isinstance(policy, Noninferiority):
+        _refuse_given(WORLDBENCH_ONLY, f"under the policy {name}")
+    return policy
+
+
+def _weigh(comparison: Comparison, policy: Noninferiority, flags: Mapping[str, Any]) -> Verdict:
+    sides = (flags["baseline_regret"], flags["candidate_regret"])
+    if (sides[0] is None) != (sides[1] is None):
+        raise ConfigurationError("--baseline-regret and --candidate-regret: give both or neither")
+    regret = None
+    if sides[0] is not None:
+        regret = sdk.compare_regret(*sides, level=policy.confidence_level)
+    clusters = clusters_from(
+        flags["clusters"],
+        flags["cluster_column"],
+        flags["cluster_pattern"],
+        [episode.episode_id for episode in comparison.candidate.episodes],
+    )
+    return sdk.decide(comparison, policy, clusters=clusters, regret=regret)
+
+
+def _refuse_given(names: Sequence[str], where: str) -> None:
+    """Refuse options that mean nothing there, instead of ignoring them."""
     context = click.get_current_context()
     flags = {p.name: p.opts[0] for p in context.command.params}
     for name in names:
         if context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
-            raise ConfigurationError(f"{flags[name]} does not apply to results {kind}")
+            raise ConfigurationError(f"{flags[name]} does not apply {where}")
 
 
 def _check_names(required_metrics: tuple[str, ...], comparison: Comparison) -> None:

@@ -88,6 +88,10 @@ def run_application(
     from wbgpu.evaluation.composition import explain
     from wbgpu.evaluation.sweep_folder import sweep_folders
 
+    # Classes of the user's own lie beside the data as often as not. Last, so that a file there
+    # takes no module's place.
+    if (current := str(Path.cwd())) not in sys.path:
+        sys.path.append(current)
     codes: list[int] = []
     num_processes = os.environ.get("WORLD_SIZE", "1")
     sweep_id = secrets.token_hex(8)

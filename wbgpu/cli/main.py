@@ -1,8 +1,9 @@
 """``wbgpu``: the command group and what its exit codes mean.
 
-0 done or PASS; 1 FAIL of a gate and nothing else; 2 wrong usage or bad input, also when some
-episodes could not be scored; 70 a fault in wbgpu itself; 130 interrupted; 141 the reader
-of the output has gone.
+0 done or PASS; 1 FAIL of a gate, or of verify-run, and nothing else; 2 wrong usage or bad input,
+also when some episodes could not be scored; 3 a gate that could not decide, or a run that could be
+verified in part only; 70 a fault in wbgpu itself; 130 interrupted; 141 the reader of the output has
+gone.
 """
 
 from __future__ import annotations
@@ -26,8 +27,11 @@ _COMMANDS = {
     "regret": "wbgpu.cli.regret",
     "bench": "wbgpu.cli.bench",
     "gate": "wbgpu.cli.gate",
+    "compare": "wbgpu.cli.compare",
+    "verify-run": "wbgpu.cli.verify_run",
     "report": "wbgpu.cli.report",
     "sweep-report": "wbgpu.cli.sweep_report",
+    "dashboard": "wbgpu.cli.dashboard",
     "demo": "wbgpu.cli.demo",
 }
 

@@ -77,11 +77,7 @@ def command(
         baseline=None if baseline is None else _job_named(baseline, jobs, entries),
         level=confidence_level,
     )
-    picture: bytes | None = None
-    try:
-        picture = heat_map(ranking)
-    except ConfigurationError as error:
-        click.echo(f"No picture: {error}", err=True)
+    picture = heat_map(ranking)
     target = output or folder
     if picture is not None:
         target.mkdir(parents=True, exist_ok=True)

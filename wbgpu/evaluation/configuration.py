@@ -27,6 +27,8 @@ AUTO = "auto"
 
 # What only says how a run goes on and who is told: a result does not depend on it.
 _UNKEPT = (
+    "logger",
+    "logger_step",
     "hydra",
     "trainer",
     "resume",

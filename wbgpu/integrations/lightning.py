@@ -13,18 +13,20 @@ from typing import Any, Literal, get_args
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.strategies import DDPStrategy, DeepSpeedStrategy, SingleDeviceStrategy
+from lightning.pytorch.utilities import rank_zero_info
 
+from wbgpu.aggregate.logged_values import gate_values, logged_values
 from wbgpu.errors import ConfigurationError
 from wbgpu.evaluation.configuration import compose, request_from
 from wbgpu.evaluation.ranks import ALONE, Ranks, group_ranks, leave
 from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.evaluation.run import run
 from wbgpu.evaluation.undisturbed import buffers_of_rank_0, undisturbed
-from wbgpu.integrations.logged_values import gate_values, logged_values
 from wbgpu.models import WorldModel
 from wbgpu.records.comparison import Verdict
 from wbgpu.records.suite import SuiteResult
-from wbgpu.sdk import Thresholds, compare, decide, load_result, save_result
+from wbgpu.report.failures import failure_lines
+from wbgpu.sdk import Noninferiority, Thresholds, compare, decide, load_result, save_result
 
 OnGateFailure = Literal["mark", "stop"]
 OnError = Literal["raise", "warn"]
@@ -60,7 +62,8 @@ class WorldModelEvalCallback(Callback):
         model: the world model in the LightningModule, such as ``lambda module: module.model``;
             ``None`` if the LightningModule has ``predict`` itself.
         baseline: a result, or its file or run folder, to compare with.
-        gate: fields of :class:`wbgpu.Thresholds`; ``None`` for no verdict. Needs a baseline.
+        gate: :class:`wbgpu.Thresholds` or its fields, or :class:`wbgpu.Noninferiority`; ``None``
+            for no verdict. Needs a baseline.
         on_gate_failure: ``mark`` logs it and keeps it in checkpoints, ``stop`` also ends training.
         on_error: ``raise``, or ``warn`` and train on when an evaluation fails; what it would have
             logged is NaN then, so that no checkpoint is kept for an earlier one's score.
@@ -82,7 +85,7 @@ class WorldModelEvalCallback(Callback):
         every_n_epochs: int = 1,
         model: Callable[[LightningModule], WorldModel] | None = None,
         baseline: SuiteResult | str | Path | None = None,
-        gate: Thresholds | Mapping[str, Any] | None = None,
+        gate: Thresholds | Noninferiority | Mapping[str, Any] | None = None,
         on_gate_failure: OnGateFailure = "mark",
         on_error: OnError = "raise",
         metrics: Sequence[str] | None = None,
@@ -105,7 +108,7 @@ class WorldModelEvalCallback(Callback):
         self._suite = dict(suite) if isinstance(suite, Mapping) else {"ground_truth": suite}
         self._every_n_epochs = every_n_epochs
         self._model = model
-        self._thresholds = None if gate is None else _thresholds(gate)
+        self._policy = None if gate is None else _policy(gate)
         self._on_gate_failure = on_gate_failure
         self._on_error = on_error
         self._horizons = horizons
@@ -183,9 +186,13 @@ class WorldModelEvalCallback(Callback):
                 sync_dist=True,
                 reduce_fx="max",
             )
-        is_failure = self.verdict is not None and self.verdict.status == "FAIL"
-        if is_training and is_failure and self._on_gate_failure == "stop":
+        failed = self.verdict if self.verdict and self.verdict.status == "FAIL" else None
+        if is_training and failed is not None and self._on_gate_failure == "stop":
             trainer.should_stop = True
+            rank_zero_info(
+                f"wbgpu: the gate says FAIL at epoch {trainer.current_epoch}, so training stops: "
+                + "; ".join(failure_lines(failed.failures))
+            )
         if self._output is not None and self.result is not None and trainer.is_global_zero:
             # Last, because the other ranks do not see it fail.
             try:
@@ -217,10 +224,10 @@ class WorldModelEvalCallback(Callback):
         self.result = result = dataclasses.replace(result, checkpoint_name=name)
         values = logged_values(result, self._horizons)
         if self._baseline is not None:
-            strict = self._thresholds is None or self._thresholds.strict_config_match
+            strict = self._policy is None or self._policy.strict_config_match
             comparison = compare(self._baseline, result, strict=strict)
-            if self._thresholds is not None:
-                self.verdict = decide(comparison, self._thresholds)
+            if self._policy is not None:
+                self.verdict = decide(comparison, self._policy)
             values |= gate_values(comparison, self.verdict)
         failures = [each.failure.message for each in result.episodes if each.failure is not None]
         if failures and trainer.is_global_zero:
@@ -265,8 +272,10 @@ def _ranks(trainer: Trainer) -> Iterator[Ranks]:
         leave(ranks)
 
 
-def _thresholds(gate: Thresholds | Mapping[str, Any]) -> Thresholds:
-    if isinstance(gate, Thresholds):
+def _policy(
+    gate: Thresholds | Noninferiority | Mapping[str, Any],
+) -> Thresholds | Noninferiority:
+    if isinstance(gate, (Thresholds, Noninferiority)):
         return gate
     known = {field.name for field in dataclasses.fields(Thresholds)}
     if unknown := sorted(set(gate) - known):

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from wbgpu.records.evidence import Evidence, HorizonTest
+from wbgpu.records.evidence import View as View
 from wbgpu.records.suite import SuiteResult
 
-View = Literal["prefix", "step"]
+if TYPE_CHECKING:
+    from wbgpu.records.regret_comparison import RegretComparison
+
+Status = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+"""What a gate can say; a policy of worldbench's never says the last."""
 
 UNCHANGED_TOLERANCE = 0.01
 """Composite points below which nothing counts as a change (worldbench's number)."""
@@ -162,16 +168,24 @@ class Verdict:
     """What a gate said.
 
     Attributes:
-        status: ``PASS`` or ``FAIL``.
+        status: ``INCONCLUSIVE`` only from policies that weigh evidence.
         thresholds: the policy's settings.
-        failures: the broken rules in the order they were checked; empty exactly on ``PASS``.
+        failures: the broken rules in the order they were checked; empty unless ``FAIL``.
         interval: set when the policy asked for one.
+        undecided: what stands between the candidate and a decision; empty unless ``INCONCLUSIVE``.
+        evidence: what was held against margins, by policies that do so.
+        horizon_tests: the family of metric x horizon, likewise.
+        regret: regret results that entered the verdict.
     """
 
-    status: Literal["PASS", "FAIL"]
+    status: Status
     policy: str
     comparison: Comparison
     thresholds: Mapping[str, Any]
     failures: tuple[Failure, ...]
     warnings: tuple[str, ...]
     interval: Interval | None = None
+    undecided: tuple[Failure, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    horizon_tests: tuple[HorizonTest, ...] = ()
+    regret: RegretComparison | None = None

@@ -121,7 +121,7 @@ class NatsInterval:
     count: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RegretResult:
     """What a contestant lost in a world.
 
@@ -155,6 +155,12 @@ class RegretResult:
     configuration: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     command: str | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"RegretResult({self.contestant!r} in {self.world!r}, {len(self.episodes)} episodes of "
+            f"{self.num_steps} steps, expected_regret_nats={self.expected_regret_nats})"
+        )
 
     @property
     def seeds(self) -> tuple[int, ...]:

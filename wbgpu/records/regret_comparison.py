@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
-from wbgpu.records.comparison import Failure
+from wbgpu.records.comparison import Failure, Status
+from wbgpu.records.evidence import Evidence
 from wbgpu.records.regret import NatsInterval, RegretResult
 
 
@@ -64,18 +65,22 @@ class RegretVerdict:
     """What a gate said.
 
     Attributes:
-        status: ``PASS`` or ``FAIL``.
+        status: ``INCONCLUSIVE`` only from policies that weigh evidence.
         policy: name of the policy.
         thresholds: the policy's settings.
         tolerance: increases up to this count as none, and are added to each threshold.
-        failures: the broken rules; empty exactly on ``PASS``.
+        failures: the broken rules; empty unless ``FAIL``.
         warnings: what a reader must know besides.
+        undecided: what stands in the way of a decision; empty unless ``INCONCLUSIVE``.
+        evidence: what was held against margins, by policies that do so.
     """
 
-    status: Literal["PASS", "FAIL"]
+    status: Status
     policy: str
     comparison: RegretComparison
-    thresholds: Mapping[str, float]
+    thresholds: Mapping[str, Any]
     tolerance: float
     failures: tuple[Failure, ...]
     warnings: tuple[str, ...]
+    undecided: tuple[Failure, ...] = ()
+    evidence: tuple[Evidence, ...] = ()

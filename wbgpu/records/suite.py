@@ -29,7 +29,7 @@ class EpisodeFailure:
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EpisodeResult:
     """All metrics on one episode.
 
@@ -56,6 +56,13 @@ class EpisodeResult:
     alignment: Alignment | None = None
     failure: EpisodeFailure | None = None
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        failed = "" if self.failure is None else f", failure={self.failure.error_type}"
+        return (
+            f"EpisodeResult({self.episode_id!r}, num_steps={self.num_steps}, "
+            f"score={self.score}{failed})"
+        )
 
 
 def unavailable_episodes(episodes: Iterable[EpisodeResult], name: str) -> tuple[Unavailable, ...]:
@@ -113,7 +120,7 @@ class Provenance:
     command: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SuiteResult:
     """One checkpoint on one suite.
 
@@ -152,6 +159,13 @@ class SuiteResult:
     protocol: Protocol | None = None
     provenance: Provenance | None = None
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        failed = f" ({len(self.failed_episodes)} failed)" if self.failed_episodes else ""
+        return (
+            f"SuiteResult({self.checkpoint_name!r}, {len(self.episodes)} episodes{failed}, "
+            f"score={self.summary.score})"
+        )
 
     @property
     def failed_episodes(self) -> tuple[EpisodeResult, ...]:

@@ -8,6 +8,7 @@ from wbgpu.records.comparison import UNCHANGED_TOLERANCE, Comparison, Verdict
 from wbgpu.records.suite import SuiteResult
 from wbgpu.records.summary import Coverage, MetricSummary
 from wbgpu.report.failures import failure_lines
+from wbgpu.report.model_inputs import actions_note
 from wbgpu.report.numbers import (
     ABSENT,
     bits_note,
@@ -74,11 +75,13 @@ def verdict_summary(verdict: Verdict) -> str:
     ungated = ungated_line(comparison)
     lines = [verdict.status, *([] if ungated is None else [ungated]), ""]
     lines += [f"Baseline:  {baseline.checkpoint_name}", f"Candidate: {candidate.checkpoint_name}"]
+    if (note := actions_note(baseline, candidate)) is not None:
+        lines.append(note)
     lines += ["", "Composite Score:"]
     lines.append(f"{score(baseline.summary.score)} -> {score(candidate.summary.score)}")
     overall = comparison.overall
-    note = _in_brackets(episodes_note(comparison))
-    lines.append(f"Change: {ABSENT if overall is None else change(overall.change) + note}")
+    over = _in_brackets(episodes_note(comparison))
+    lines.append(f"Change: {ABSENT if overall is None else change(overall.change) + over}")
     if verdict.interval is not None:
         interval = verdict.interval
         lines.append(

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from wbgpu.records.comparison import Failure
 from wbgpu.records.worldbench import horizon_label
+from wbgpu.report.evidence_lines import MARGIN_KINDS, margin_failure_line
 from wbgpu.report.numbers import change, score, setting
+from wbgpu.report.regret_failures import regret_failure_line
 from wbgpu.report.skill import label_spans
 
 _MAX_SPANS = 3
@@ -19,6 +21,10 @@ _TITLES = {
 
 def failure_line(failure: Failure) -> str:
     """Such as ``Metric temporal_stability: 97.52 -> 94.64 (-2.88); threshold 0``."""
+    if failure.kind in MARGIN_KINDS:
+        return margin_failure_line(failure)
+    if failure.kind == "infinite_loss":
+        return regret_failure_line(failure)
     evidence = failure.evidence
     title = _TITLES.get(failure.kind, failure.kind.replace("_", " ").title())
     if "horizon" in evidence:
@@ -44,6 +50,14 @@ def failure_lines(failures: Sequence[Failure]) -> list[str]:
     return [
         _horizons_line(group) if group[0].kind == "horizon" else line
         for line, group in lines.items()
+    ]
+
+
+def regret_failure_lines(failures: Sequence[Failure]) -> list[str]:
+    """One line for each broken rule of a gate on regret."""
+    return [
+        margin_failure_line(f) if f.kind in MARGIN_KINDS else regret_failure_line(f)
+        for f in failures
     ]
 
 

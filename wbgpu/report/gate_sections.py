@@ -8,24 +8,24 @@ from wbgpu.records.comparison import UNCHANGED_TOLERANCE, Comparison, EpisodeCha
 from wbgpu.records.metric import SCORE_UNIT
 from wbgpu.records.worldbench import horizon_label
 from wbgpu.report.failures import failure_lines
+from wbgpu.report.model_inputs import actions_note
 from wbgpu.report.numbers import (
     ABSENT,
     change,
     quantity,
     score,
     setting,
-    signed_quantity,
 )
 from wbgpu.report.result_sections import coverage_lines, failed_section, skill_lines
 from wbgpu.report.sides import (
     differing_settings,
-    direction_of,
     effect_line,
     episodes_note,
     tolerance_text,
     ungated_line,
 )
-from wbgpu.report.tables import escape, table
+from wbgpu.report.suite_rows import CHANGE_HEADER, change_rows
+from wbgpu.report.tables import escape, escaped, table
 
 
 def gate_headline(verdict: Verdict) -> list[str]:
@@ -38,6 +38,7 @@ def gate_headline(verdict: Verdict) -> list[str]:
         moved += f", {note}"
     lines = [
         f"- {escape(before.checkpoint_name)} -> {escape(after.checkpoint_name)}",
+        *([] if (given := actions_note(before, after)) is None else [f"- {escape(given)}"]),
         f"- **Composite score: {score(before.summary.score)} -> {score(after.summary.score)} "
         f"({moved})**",
         *([] if (ungated := ungated_line(comparison)) is None else [f"- **{escape(ungated)}**"]),
@@ -78,27 +79,11 @@ def gate_reasons(verdict: Verdict) -> list[str]:
 
 def gate_metrics(comparison: Comparison) -> list[str]:
     """Changes of all metrics, in their units."""
-    rows = []
-    for item in (*comparison.composite_metrics, *comparison.other_metrics):
-        info = comparison.candidate.metric_infos[item.metric]
-        rows.append(
-            [
-                escape(item.metric),
-                escape(info.unit),
-                "higher" if info.higher_is_better else "lower",
-                quantity(item.baseline, info.unit),
-                quantity(item.candidate, info.unit),
-                signed_quantity(item.change, info.unit),
-                direction_of(item.change, info.higher_is_better),
-                episodes_note(comparison, item.metric) or str(item.baseline_count),
-            ]
-        )
-    header = ["Metric", "Unit", "Better", "Baseline", "Candidate", "Change", "Direction"]
-    header.append("Episodes")
+    rows = change_rows(comparison)
     if not rows:
         return []
     text = "Means over episodes; the sentences on copying above judge the median episode."
-    return ["## Metrics", "", text, "", *table("lllrrrlr", header, rows)]
+    return ["## Metrics", "", text, "", *table("lllrrrlr", CHANGE_HEADER, escaped(rows))]
 
 
 def gate_horizons(comparison: Comparison) -> list[str]:

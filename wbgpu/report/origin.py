@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wbgpu.records.suite import SuiteResult
+from wbgpu.report.model_inputs import model_rows
 from wbgpu.report.numbers import setting
 from wbgpu.report.tables import escape
 
@@ -13,12 +14,12 @@ _UNKNOWN = "not recorded in the file"
 
 def origin_section(result: SuiteResult, title: str = "Protocol and provenance") -> list[str]:
     """How the numbers came about, as a list."""
-    return _section(title, _rows(result))
+    return _section(title, origin_rows(result))
 
 
 def pair_origin_sections(baseline: SuiteResult, candidate: SuiteResult) -> list[str]:
     """How both came about: first what they share, then what each has alone."""
-    before, after = _rows(baseline), _rows(candidate)
+    before, after = origin_rows(baseline), origin_rows(candidate)
     shared = {key: text for key, text in before.items() if after.get(key) == text}
     lines = _section("Protocol and provenance of both", shared) if shared else []
     for side, result, rows in (("Baseline", baseline, before), ("Candidate", candidate, after)):
@@ -32,11 +33,13 @@ def _section(title: str, rows: Mapping[str, str]) -> list[str]:
     return [f"## {title}", "", *(f"- {key}: {escape(text)}" for key, text in rows.items()), ""]
 
 
-def _rows(result: SuiteResult) -> dict[str, str]:
+def origin_rows(result: SuiteResult) -> dict[str, str]:
+    """How the numbers came about, by what is told."""
     return {
         "Made by": f"{result.producer} at {result.created_at}",
         "Ground truth": result.ground_truth_root,
         "Predictions": result.predictions_root,
+        **model_rows(result),
         "Ground-truth identity": result.dataset_identifier or _UNKNOWN,
         "Context frames, not scored": (
             _UNKNOWN if result.num_context is None else str(result.num_context)

@@ -25,7 +25,7 @@ from wbgpu.report.regret_rows import (
     overall_rows,
     variable_rows,
 )
-from wbgpu.report.tables import escape, table
+from wbgpu.report.tables import escape, escaped, table
 
 
 def regret_report(result: RegretResult, comparison: RegretComparison | None = None) -> str:
@@ -48,7 +48,7 @@ def regret_report(result: RegretResult, comparison: RegretComparison | None = No
     if comparison is not None:
         lines += _change_section(comparison)
     lines += ["## Nats per step by variable", ""]
-    lines += table("lrrrrr", VARIABLE_HEADER, _escaped(variable_rows(result)))
+    lines += table("lrrrrr", VARIABLE_HEADER, escaped(variable_rows(result)))
     lines += ["## Expected regret by horizon", "", f"`{curve(result)}`", ""]
     lines += table("rrrrr", HORIZON_HEADER, horizon_rows(result))
     lines += [*_origin(result, "Protocol and provenance")]
@@ -104,12 +104,13 @@ def _variable_section(comparison: RegretComparison) -> list[str]:
     return [
         "## Expected regret by variable, nats per step",
         "",
-        *table("lrrr", CHANGE_HEADER, _escaped(change_rows(comparison))),
+        *table("lrrr", CHANGE_HEADER, escaped(change_rows(comparison))),
     ]
 
 
-def _origin(result: RegretResult, title: str) -> list[str]:
-    rows = {
+def regret_origin_rows(result: RegretResult) -> dict[str, str]:
+    """How the numbers came about, by what is told."""
+    return {
         "Made by": f"{result.producer} at {result.created_at}",
         "World": f"{result.world}, sha256 {result.world_sha256}",
         "Seeds": _seeds(result.seeds),
@@ -117,6 +118,10 @@ def _origin(result: RegretResult, title: str) -> list[str]:
         "Environment": ", ".join(f"{k} {v}" for k, v in result.environment.items()),
         "Command": result.command or "none (made from Python)",
     }
+
+
+def _origin(result: RegretResult, title: str) -> list[str]:
+    rows = regret_origin_rows(result)
     return [f"## {title}", "", *(f"- {key}: {escape(text)}" for key, text in rows.items()), ""]
 
 
@@ -125,7 +130,3 @@ def _seeds(seeds: tuple[int, ...]) -> str:
         return f"{seeds[0]} to {seeds[-1]}"
     shown = ", ".join(map(str, seeds[:10]))
     return shown if len(seeds) <= 10 else f"{shown} ... ({len(seeds)} in all)"
-
-
-def _escaped(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    return [tuple(map(escape, row)) for row in rows]

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from wbgpu.records.metric import SCORE_UNIT
-from wbgpu.records.suite import EpisodeResult, SuiteResult
-from wbgpu.records.summary import Distribution, HorizonSummary
-from wbgpu.records.worldbench import horizon_label
-from wbgpu.report.numbers import (
-    ABSENT,
-    change,
-    percent,
-    quantity,
-    score,
-    signed_quantity,
-    with_bits,
-)
+from wbgpu.records.suite import SuiteResult
+from wbgpu.report.model_inputs import actions_note
+from wbgpu.report.numbers import ABSENT, change, percent, quantity, score, signed_quantity
 from wbgpu.report.sides import direction_of
-from wbgpu.report.skill import DYNAMIC_SKILL, RULE, SKILL, is_worse, skill_sentences
-from wbgpu.report.tables import escape, table
-
-_MAIN_OTHERS = ("psnr", SKILL, DYNAMIC_SKILL, "log_loss")
-_MAX_HORIZON_ROWS = 64
+from wbgpu.report.skill import RULE, skill_sentences
+from wbgpu.report.suite_rows import (
+    METRIC_HEADER,
+    counts_copies,
+    horizon_table,
+    metric_reasons,
+    metric_rows,
+    worst_rows,
+)
+from wbgpu.report.tables import escape, escaped, table
 
 
 def headline(result: SuiteResult) -> list[str]:
@@ -79,64 +74,24 @@ def failed_section(result: SuiteResult) -> list[str]:
 
 def metric_section(result: SuiteResult) -> list[str]:
     """Every metric over the suite."""
-    rows, reasons = [], []
-    for name in result.measured_metrics:
-        metric, info = result.summary.metrics[name], result.metric_infos[name]
-        spread = metric.distribution
-        rows.append(
-            [
-                escape(name),
-                escape(info.unit),
-                "higher" if info.higher_is_better else "lower",
-                with_bits(None if spread is None else spread.mean, info.unit),
-                quantity(None if spread is None else spread.median, info.unit),
-                ABSENT if spread is None else _range(spread, info.unit),
-                f"{metric.available_count}/{metric.total_count}",
-            ]
-        )
-        texts = dict.fromkeys(item.reason for item in metric.unavailable if item.reason)
-        if texts:
-            reasons.append(
-                f"- {escape(name)}, {ABSENT} in {len(metric.unavailable)} episodes: "
-                f"{escape('; '.join(texts))}"
-            )
-    header = ["Metric", "Unit", "Better", "Mean", "Median", "Range", "Episodes"]
-    lines = ["## Metrics", "", *table("lllrrrr", header, rows)]
+    lines = ["## Metrics", "", *table("lllrrrr", METRIC_HEADER, escaped(metric_rows(result)))]
+    reasons = [f"- {escape(line)}" for line in metric_reasons(result)]
     return lines + ([*reasons, ""] if reasons else [])
 
 
 def horizon_section(result: SuiteResult) -> list[str]:
     """The main metrics at every horizon: over the steps up to it, and at that step alone."""
-    horizons = result.summary.horizons
-    columns = [
-        (name, view)
-        for name in result.measured_metrics
-        if result.metric_infos[name].unit == SCORE_UNIT or name in _MAIN_OTHERS
-        for view in ("prefix", "step")
-        if any(name in getattr(summary, view) for summary in horizons)
-    ]
-    if not columns:
+    header, rows = horizon_table(result)
+    if not header:
         return []
-    header = ["Horizon", "Episodes", *(f"{escape(name)}, {view}" for name, view in columns)]
-    counted = any(SKILL in summary.step for summary in horizons)
-    header += ["Episodes worse than a copy"] if counted else []
-    rows = [
-        [
-            horizon_label(summary.horizon),
-            str(summary.sample_count),
-            *(_cell(result, summary, name, view) for name, view in columns),
-            *([_losing(result, summary.horizon)] if counted else []),
-        ]
-        for summary in _shown(horizons)
-    ]
     return [
         "## Horizons",
         "",
         "Mean over episodes, of a skill the median; *prefix*: over all steps up to the horizon, "
         "*step*: at that step alone.",
         "",
-        *table("l" + "r" * (len(header) - 1), header, rows),
-        *([RULE, ""] if counted else []),
+        *table("l" + "r" * (len(header) - 1), list(map(escape, header)), escaped(rows)),
+        *([RULE, ""] if counts_copies(result) else []),
     ]
 
 
@@ -144,12 +99,8 @@ def worst_section(result: SuiteResult) -> list[str]:
     """The lowest episodes, and what pulls them down."""
     if len(result.episodes) < 2:
         return []
-    episodes = {episode.episode_id: episode for episode in result.episodes}
-    rows = [
-        [escape(episode_id), score(value), escape(_weakness(episodes[episode_id], result))]
-        for episode_id, value in result.summary.worst_episodes
-    ]
-    return ["## Worst episodes", "", *table("lrl", ["Episode", "Score", "Weakest metric"], rows)]
+    header = ["Episode", "Score", "Weakest metric"]
+    return ["## Worst episodes", "", *table("lrl", header, escaped(worst_rows(result)))]
 
 
 def baseline_section(result: SuiteResult, baseline: SuiteResult) -> list[str]:
@@ -176,9 +127,11 @@ def baseline_section(result: SuiteResult, baseline: SuiteResult) -> list[str]:
         theirs = baseline.summary.metrics.get(name)
         rows += [] if theirs is None else _metric_change(result, baseline, name)
     notes = []
+    if (given := actions_note(baseline, result)) is not None:
+        notes += [escape(given), ""]
     if redefined:
         names = escape(", ".join(redefined)) + ("" if composite else ", and so the composite")
-        notes = [f"**Defined otherwise in the two, so no change is shown: {names}.**", ""]
+        notes += [f"**Defined otherwise in the two, so no change is shown: {names}.**", ""]
     header = ["Metric", "Baseline", "This", "Change", "Direction"]
     return [title, "", *notes, *table("lrrrl", header, rows)]
 
@@ -207,50 +160,3 @@ def _metric_change(result: SuiteResult, baseline: SuiteResult, name: str) -> lis
             direction_of(difference, info.higher_is_better),
         ]
     ]
-
-
-def _cell(result: SuiteResult, summary: HorizonSummary, name: str, view: str) -> str:
-    spread = getattr(summary, view).get(name)
-    if spread is None:
-        return ABSENT
-    value = spread.median if name in (SKILL, DYNAMIC_SKILL) else spread.mean
-    return with_bits(value, result.metric_infos[name].unit)
-
-
-def _losing(result: SuiteResult, horizon: int) -> str:
-    """Episodes whose prediction of this step is worse than a copy, of those that have a skill."""
-    skills = [
-        value
-        for episode in result.episodes
-        if SKILL in episode.metrics
-        and (value := episode.metrics[SKILL].step_at(horizon)) is not None
-    ]
-    return f"{sum(map(is_worse, skills))}/{len(skills)}"
-
-
-def _range(spread: Distribution, unit: str) -> str:
-    return f"{quantity(spread.min, unit)} to {quantity(spread.max, unit)}"
-
-
-def _shown(horizons: tuple[HorizonSummary, ...]) -> list[HorizonSummary]:
-    """All horizons, or evenly spaced ones with the first and last when there are many."""
-    stride = -(-len(horizons) // _MAX_HORIZON_ROWS) or 1
-    last = len(horizons)
-    return [h for h in horizons if (h.horizon - 1) % stride == 0 or h.horizon == last]
-
-
-def _weakness(episode: EpisodeResult, result: SuiteResult) -> str:
-    composite = [
-        outcome
-        for name in result.enabled_metrics
-        if (outcome := episode.metrics.get(name)) is not None and outcome.value is not None
-    ]
-    if not composite:
-        return ABSENT
-    lowest = min(composite, key=lambda outcome: outcome.value or 0.0)
-    issues = " ".join(lowest.issues)
-    text = f"{lowest.name} {score(lowest.value)}" + (f": {issues}" if issues else "")
-    skill = episode.metrics.get(SKILL)
-    if skill is not None and skill.value is not None and is_worse(skill.value):
-        text += f" Worse than copying the last frame (skill {quantity(skill.value, '')})."
-    return text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from wbgpu.records.comparison import Comparison, MetricChange, Verdict
 from wbgpu.records.metric import MetricInfo
 from wbgpu.records.suite import SuiteResult
@@ -19,10 +21,19 @@ def direction_of(difference: float, higher_is_better: bool) -> str:
     return "better" if (difference > 0) == higher_is_better else "worse"
 
 
-def ungated_line(comparison: Comparison) -> str | None:
-    """Metrics that no threshold watches and that got worse by more than a trivial amount."""
+def ungated_line(comparison: Comparison, watched: Collection[str] = ()) -> str | None:
+    """Metrics that no threshold watches and that got worse by more than a trivial amount.
+
+    Args:
+        comparison: of two results.
+        watched: metrics outside the composite that have a limit of their own.
+    """
     infos = comparison.candidate.metric_infos
-    worse = [c.metric for c in comparison.other_metrics if _is_worse(c, infos[c.metric])]
+    worse = [
+        c.metric
+        for c in comparison.other_metrics
+        if c.metric not in watched and _is_worse(c, infos[c.metric])
+    ]
     if not worse:
         return None
     return (

@@ -88,9 +88,19 @@ def _sentences(result: SuiteResult, metric: str, region: str) -> Iterator[SkillS
         spans = ", ".join(label_spans(horizons))
         where = f" at {spans} (median step skill < {-LEVEL:g})" if horizons else ": at no horizon"
         yield SkillSentence(
-            f"Worse than copying the last frame ({region}){where}, each step judged alone.",
+            f"Worse than copying the last frame ({region}){where}, each step judged alone"
+            f"{_reach(result, horizons)}.",
             is_warning=bool(horizons),
         )
+
+
+def _reach(result: SuiteResult, horizons: Sequence[int]) -> str:
+    """How many episodes are as long as the last horizon, where some are not."""
+    lengths = [episode.num_steps for episode in result.episodes if episode.failure is None]
+    reaching = sum(length >= horizons[-1] for length in lengths) if horizons else len(lengths)
+    if reaching == len(lengths):
+        return ""
+    return f" ({reaching} of {len(lengths)} episodes reach {horizon_label(horizons[-1])})"
 
 
 def label_spans(horizons: Sequence[int]) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 
-from wbgpu.errors import ConfigurationError
 from wbgpu.records.sweep import HorizonChanges, SweepRanking
 from wbgpu.report.sweep_standard_errors import LIMIT, standardised
 from wbgpu.report.text import one_line
@@ -18,18 +17,9 @@ _MAX_LABEL = 90
 
 
 def heat_map(ranking: SweepRanking) -> bytes | None:
-    """A PNG with a panel per job but the reference; ``None`` where there is nothing to draw.
-
-    Raises:
-        ConfigurationError: matplotlib is not installed.
-    """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ConfigurationError(
-            "the heat map needs matplotlib: pip install 'wbgpu[plots]'"
-        ) from error
+    """A PNG with a panel per job but the reference; ``None`` where there is nothing to draw."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
     shown = [job for job in ranking.jobs if ranking.horizons.get(job.job)][:MAX_JOBS]
     if not shown:
@@ -63,7 +53,10 @@ def heat_map(ranking: SweepRanking) -> bytes | None:
     figure.colorbar(
         panels[0].images[0],
         ax=list(panels),
-        label=_plain(f"change to job {reference.job} / standard error\n(blue: better)"),
+        label=_plain(
+            f"change to job {reference.job}: {reference.label}\nin standard errors; blue: better, "
+            "red: worse\ngrey: not in two episodes of both jobs"
+        ),
     )
     file = io.BytesIO()
     # No version inside: the same ranking is the same file.
@@ -81,7 +74,7 @@ def _oriented(row: HorizonChanges | None, num_steps: int) -> list[float]:
 
 
 def _plain(text: str) -> str:
-    """Text in one line, of which matplotlib takes nothing for a formula."""
-    line = "\n".join(one_line(part) for part in text.split("\n"))
-    line = line if len(line) <= _MAX_LABEL else f"{line[: _MAX_LABEL - 3]}..."
-    return line.replace("$", r"\$")
+    """Lines that are not too long, of which matplotlib takes nothing for a formula."""
+    lines = [one_line(part) for part in text.split("\n")]
+    kept = [x if len(x) <= _MAX_LABEL else f"{x[: _MAX_LABEL - 3]}..." for x in lines]
+    return "\n".join(kept).replace("$", r"\$")

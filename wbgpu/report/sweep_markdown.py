@@ -126,14 +126,14 @@ def _method(ranking: SweepRanking) -> Iterator[str]:
         return
     yield (
         f"In brackets: {setting(100 * ranking.level)}% intervals of the mean paired change over "
-        f"{len(ranking.episode_ids)} episodes. All intervals of a column hold together: those with "
-        f"the best count as {ranking.num_best_intervals} (all pairs, as the best was found in the "
-        "same data)"
+        f"{len(ranking.episode_ids)} episodes. They are wide enough for all of a column to hold at "
+        f"once. In the column of the best they are widened for {ranking.num_best_intervals} "
+        "comparisons: every pair of jobs, since these episodes also chose the best."
         + (
-            "."
+            ""
             if ranking.baseline_job is None
-            else f", those with job {ranking.baseline_job}, the baseline, as "
-            f"{ranking.num_baseline_intervals}."
+            else f" In the column of the baseline (job {ranking.baseline_job}) they are widened "
+            f"for {ranking.num_baseline_intervals}: every other job against it."
         )
     )
 
@@ -141,8 +141,9 @@ def _method(ranking: SweepRanking) -> Iterator[str]:
 def _horizon_note(ranking: SweepRanking) -> Iterator[str]:
     yield (
         f"Mean paired change of every metric over steps 1 to t against job "
-        f"{ranking.horizon_reference_job}, in standard errors, positive where better. Single cells "
-        "are many, and not corrected for that: read patterns. The extremes of each job:"
+        f"{ranking.horizon_reference_job}. Single cells are many, and not corrected for that: read "
+        "patterns. The extremes of each job, in the metric's unit and, in brackets, in standard "
+        "errors, which are positive where the job is better:"
     )
 
 
@@ -171,7 +172,8 @@ def _cell(rows: Mapping[str, HorizonChanges], ratio: float, name: str, horizon: 
     mean = row.changes[horizon - 1]
     assert mean is not None
     size = f"beyond {ratio:+.0f}" if abs(ratio) == LIMIT else f"{ratio:+.1f}"
-    return f"{escape(name)} at t+{horizon}: {signed_quantity(mean, row.unit)} ({size})"
+    unit = f"{row.unit}, {'higher' if row.higher_is_better else 'lower'} is better"
+    return f"{escape(name)} at t+{horizon}: {signed_quantity(mean, row.unit)} {unit} ({size})"
 
 
 def _named(job: RankedJob) -> str:

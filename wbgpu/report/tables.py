@@ -19,6 +19,11 @@ def escape(text: str) -> str:
     return " ".join(text.split())
 
 
+def escaped(rows: Iterable[Iterable[str]]) -> list[list[str]]:
+    """Rows whose cells came from outside."""
+    return [[escape(cell) for cell in row] for row in rows]
+
+
 def table(align: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Lines of a table, with an empty one at the end.
 

@@ -86,8 +86,8 @@ def uniform_ssim_map(target: Tensor, prediction: Tensor) -> Tensor:
     """SSIM per channel and window, uniform 7x7, sample covariance (n / (n - 1), n = 49).
 
     Args:
-        target: int64 ``[N, 3, H, W]``, 0-255.
-        prediction: int64 ``[N, 3, H, W]``, 0-255.
+        target: int64 or int32 ``[N, 3, H, W]``, 0-255; no sum passes 2^29.
+        prediction: of the same kind and shape.
 
     Returns:
         float64 ``[N, 3, H-6, W-6]``, or an empty map where a side is under 7.

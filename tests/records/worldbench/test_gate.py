@@ -5,6 +5,7 @@ import pytest
 from tests.gating.gates import ANYTHING
 from tests.records.golden import plain_json
 from tests.records.results import available, episode, failed, simple_suite, suite
+from wbgpu.aggregate.detectable_effect import detectable_effect_in_errors
 from wbgpu.records.worldbench import gate_payload
 from wbgpu.sdk import gate
 
@@ -63,7 +64,9 @@ def test_the_minimum_detectable_effect_is_recorded() -> None:
     """A threshold far below it cannot be told from noise."""
     worse = simple_suite({"a": [50.0, 30.0], "b": [60.0, 60.0]})
     payload = plain_json(gate_payload(gate(BASELINE, worse)))
-    assert payload["wbgpu"]["minimum_detectable_effect"] == pytest.approx(2.801585 * 5.0)
+    assert payload["wbgpu"]["minimum_detectable_effect"] == pytest.approx(
+        detectable_effect_in_errors(2) * 5.0
+    )
 
 
 def test_p52_uncertainty_is_null_unless_asked_for() -> None:

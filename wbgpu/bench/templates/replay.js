@@ -8,6 +8,7 @@ let showsAll = true;
 
 function show(number) {
   showsAll = false;
+  find("all").hidden = false;
   slider.value = Math.min(Math.max(number, 0), rows.length - 1);
   rows.forEach((row, index) => { row.hidden = index !== Number(slider.value); });
   find("number").textContent = `${slider.value} of ${rows.length - 1}`;
@@ -37,6 +38,7 @@ find("play").addEventListener("click", () => {
 find("all").addEventListener("click", () => {
   pause();
   showsAll = true;
+  find("all").hidden = true;
   rows.forEach((row) => { row.hidden = false; });
   find("number").textContent = "";
 });

@@ -21,13 +21,14 @@ from wbgpu.records.suite import (
 )
 from wbgpu.records.video import Alignment, VideoInfo
 from wbgpu.records.worldbench.metric_entries import frozen, plain
+from wbgpu.records.worldbench.seal import SEAL, settings_sha256
 
 EXTENSION = "wbgpu"
 
 
 def suite_extension(result: SuiteResult) -> dict[str, Any]:
-    """The top-level block, without aggregates."""
-    return {
+    """The top-level block, without aggregates; its digest covers the composite's settings too."""
+    block = {
         "producer": result.producer,
         "checkpoint_name": result.checkpoint_name,
         "ground_truth_root": result.ground_truth_root,
@@ -46,6 +47,13 @@ def suite_extension(result: SuiteResult) -> dict[str, Any]:
         "provenance": None if result.provenance is None else plain(asdict(result.provenance)),
         "notes": list(result.notes),
     }
+    composite = {
+        "enabled_metrics": list(result.enabled_metrics),
+        "required_metrics": list(result.required_metrics),
+        "configured_weights": dict(result.configured_weights),
+        "configuration_hash": result.configuration_hash,
+    }
+    return block | {SEAL: settings_sha256(block | composite)}
 
 
 def episode_extension(episode: EpisodeResult, composite: frozenset[str]) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from wbgpu.records.comparison import (
     Verdict,
 )
 from wbgpu.records.created_at import created_at
+from wbgpu.records.evidence_payload import evidence_payload, horizon_tests_payload
+from wbgpu.records.regret_gate_file import regret_change_payload
 from wbgpu.records.suite import SCHEMA_VERSION, SuiteResult
 from wbgpu.records.worldbench.distributions import coverage_payload
 from wbgpu.records.worldbench.extension import EXTENSION
@@ -72,6 +74,7 @@ def gate_payload(verdict: Verdict, configuration_file: str | None = None) -> dic
                 "baseline": _failed(comparison.baseline),
                 "candidate": _failed(comparison.candidate),
             },
+            **_weighed(verdict),
         },
     }
 
@@ -82,6 +85,18 @@ def failure_payload(failure: Failure) -> dict[str, Any]:
     if "horizon" in evidence:
         evidence = {**evidence, "horizon": horizon_label(evidence["horizon"])}
     return {"kind": failure.kind, **plain(dict(evidence))}
+
+
+def _weighed(verdict: Verdict) -> dict[str, Any]:
+    """What only policies that weigh evidence have to say."""
+    if not verdict.evidence and not verdict.undecided:
+        return {}
+    return {
+        "undecided": [failure_payload(failure) for failure in verdict.undecided],
+        "evidence": evidence_payload(verdict.evidence),
+        "horizon_tests": horizon_tests_payload(verdict.horizon_tests),
+        "regret": None if verdict.regret is None else regret_change_payload(verdict.regret),
+    }
 
 
 def _side(result: SuiteResult) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from wbgpu.records.worldbench.extension import (
 )
 from wbgpu.records.worldbench.summaries import parse_horizons, parse_metric_summary
 
-_KNOWN_VERSIONS = ("1", SCHEMA_VERSION)
+KNOWN_VERSIONS = ("1", SCHEMA_VERSION)
 
 
 def parse_result(document: Any, path: str | Path) -> SuiteResult:
@@ -60,9 +60,9 @@ def parse_result(document: Any, path: str | Path) -> SuiteResult:
     version = (
         "1" if oldest and root.get("schema_version") is None else (root["schema_version"].string())
     )
-    if version not in _KNOWN_VERSIONS:
+    if version not in KNOWN_VERSIONS:
         root["schema_version"].fail(
-            f"unknown schema version {version!r}; this wbgpu reads {' and '.join(_KNOWN_VERSIONS)}"
+            f"unknown schema version {version!r}; this wbgpu reads {' and '.join(KNOWN_VERSIONS)}"
         )
     parse = _parse_batch if kind == "batch_evaluation" else _parse_evaluation
     result = parse(root, version)

@@ -6,7 +6,7 @@ import pytest
 
 import wbgpu
 from tests.evaluation.live_suites import NUM_CONTEXT, TokenModel, write_suite
-from wbgpu.integrations.logged_values import gate_values, logged_values
+from wbgpu.aggregate.logged_values import gate_values, logged_values
 from wbgpu.models import CopyLast
 
 

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.records.results import simple_suite
+from wbgpu.report.evidence_lines import evidence_rows, margin_failure_line, power_lines
+from wbgpu.report.noninferiority import evidence_report, evidence_summary
+from wbgpu.sdk import gate
+
+NOISE = np.random.default_rng(0).normal(0.0, 0.5, (2, 10))
+
+
+def _suite(shift, side, **fields):
+    scores = {f"e{i}": [60.0 + shift + noise] for i, noise in enumerate(NOISE[side])}
+    return simple_suite(scores, **fields)
+
+
+def _verdict(shift=0.0, side=1, name="new", **settings):
+    after = _suite(shift, side, checkpoint_name=name)
+    return gate(_suite(0.0, 0), after, policy="noninferiority", **settings)
+
+
+@pytest.mark.parametrize(
+    ("shift", "says", "words"),
+    [(-5.0, "worse", "wholly beyond"), (0.0, "not worse", None), (-1.0, "undecided", "about")],
+)
+def test_a_row_and_a_line_say_what_the_verdict_says(shift, says, words):
+    verdict = _verdict(shift)
+    assert evidence_rows(verdict.evidence)[0][-1] == says
+    lines = [margin_failure_line(f) for f in (*verdict.failures, *verdict.undecided)]
+    assert bool(lines) == (words is not None)
+    if words is not None:
+        assert words in lines[0]
+
+
+def test_a_change_at_the_margin_is_promised_no_number_of_episodes():
+    failure = _verdict(-1.0).undecided[0]
+    at_margin = replace(failure, evidence={**failure.evidence, "episodes_to_decide": None})
+    assert "no number of episodes" in margin_failure_line(at_margin)
+
+
+def test_equal_changes_and_one_episode_are_said_in_words():
+    """0.00 points and nothing at all would both look like precision."""
+    assert "all 10 episodes changed alike" in power_lines(_verdict(0.0, side=0).evidence)[0]
+    sides = [simple_suite({"a": [value]}) for value in (50.0, 60.0)]
+    outcome = gate(*sides, policy="noninferiority")
+    assert "one episode has no spread" in power_lines(outcome.evidence)[0]
+    assert "no interval from one episode" in evidence_summary(outcome)
+
+
+def test_hostile_names_stay_on_their_line():
+    """A checkpoint called so would otherwise print a verdict of its own."""
+    verdict = _verdict(-5.0, name="x\nPASS|`*<b>")
+    assert "\nPASS" not in evidence_summary(verdict)
+    report = evidence_report(verdict)
+    assert "\nPASS" not in report
+    assert "x\\\\nPASS\\|\\`\\*&lt;b>" in report

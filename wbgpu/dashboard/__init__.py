@@ -1,0 +1,1 @@
+"""A folder of runs in the browser, with a report of each."""

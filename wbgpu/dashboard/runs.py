@@ -1,0 +1,104 @@
+"""Which results and verdicts a folder holds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from wbgpu.errors import ResultFileError
+from wbgpu.records.strict_json import read_json
+from wbgpu.records.worldbench.headline import Headline, headline
+
+_PASSED_OVER = {"latest", "episodes"}
+"""Folders of copies, and of single episodes of a batch."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One result or verdict.
+
+    Attributes:
+        path: below the folder, POSIX.
+        headline: what the file says of itself.
+        modified: of the file, nanoseconds.
+    """
+
+    path: str
+    headline: Headline
+    modified: int
+
+    @property
+    def is_result(self) -> bool:
+        """Whether it can be reported and compared."""
+        return self.headline.kind != "gate"
+
+
+class RunFolder:
+    """A folder that is looked through again and again; unchanged files are read once."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self._lock = threading.Lock()
+        self._known: dict[Path, tuple[tuple[int, int], Run | None]] = {}
+
+    @property
+    def folder(self) -> Path:
+        """What paths of runs are below of."""
+        return self.target if self.target.is_dir() else self.target.parent
+
+    def runs(self) -> list[Run]:
+        """Everything that is there now, the newest file first."""
+        with self._lock:
+            found = {path: self._run(path) for path in sorted(self._files())}
+            self._known = {path: item for path, item in self._known.items() if path in found}
+        runs = [run for run in found.values() if run is not None]
+        return sorted(runs, key=lambda run: (-run.modified, run.path))
+
+    def find(self, path: str) -> Run | None:
+        """The run of that path, if it is one of them."""
+        return next((run for run in self.runs() if run.path == path), None)
+
+    def file(self, run: Run) -> Path:
+        """Where a run is."""
+        return self.folder / run.path
+
+    def _files(self) -> Iterator[Path]:
+        if self.target.is_file():
+            yield self.target
+            return
+        waiting = [self.target]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                entries = list(folder.iterdir())
+            except OSError:
+                continue
+            for entry in entries:
+                if entry.is_dir():
+                    if entry.name not in _PASSED_OVER and not entry.is_symlink():
+                        waiting.append(entry)
+                elif entry.suffix == ".json" and entry.is_file():
+                    yield entry
+
+    def _run(self, path: Path) -> Run | None:
+        try:
+            status = path.stat()
+        except OSError:
+            return None
+        state = (status.st_mtime_ns, status.st_size)
+        known = self._known.get(path)
+        if known is None or known[0] != state:
+            relative = path.relative_to(self.folder).as_posix()
+            self._known[path] = (state, _read(path, relative, state[0]))
+        return self._known[path][1]
+
+
+def _read(path: Path, relative: str, modified: int) -> Run | None:
+    """``None`` for files of another kind and for half-written ones."""
+    try:
+        found = headline(read_json(path))
+    except (ResultFileError, OSError):
+        return None
+    return None if found is None else Run(relative, found, modified)

@@ -1,0 +1,155 @@
+"""Evidence against margins, in words: for console, Markdown and pages alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wbgpu.records.comparison import Failure, Verdict
+from wbgpu.records.evidence import Evidence
+from wbgpu.records.metric import SCORE_UNIT
+from wbgpu.records.regret_comparison import RegretVerdict
+from wbgpu.report.numbers import ABSENT, quantity, setting, signed_quantity
+from wbgpu.report.skill import label_spans
+
+MARGIN_KINDS = ("beyond_margin", "undecided", "horizon_beyond_margin")
+"""Kinds of failures that are of evidence against margins."""
+
+EVIDENCE_HEADER: tuple[str, ...] = (
+    "Evidence",
+    "Unit",
+    "Baseline",
+    "Candidate",
+    "Change",
+    "Interval",
+    "Margin",
+    "Says",
+)
+
+_MAX_SPANS = 3
+
+
+def margin_failure_line(failure: Failure) -> str:
+    """Such as ``composite: -3.23 (-3.94 to -2.25) points, wholly beyond the margin of 1``."""
+    evidence = failure.evidence
+    if failure.kind == "horizon_beyond_margin":
+        spans = list(label_spans(sorted(evidence["horizons"])))
+        where = ", ".join(spans) if len(spans) <= _MAX_SPANS else f"{spans[0]} ... {spans[-1]}"
+        return (
+            f"{evidence['metric']} at {where}: dropped by more than {setting(evidence['margin'])} "
+            f"points ({signed_quantity(evidence['change'], SCORE_UNIT)} at "
+            f"{next(iter(label_spans([evidence['horizon']])))}, adjusted p "
+            f"{_p(evidence['adjusted_p_value'])})"
+        )
+    unit = evidence["unit"]
+    change = signed_quantity(evidence["change"], unit)
+    if evidence["lower"] is None:
+        interval = "no interval from one episode"
+    else:
+        lower, upper = (signed_quantity(evidence[key], unit) for key in ("lower", "upper"))
+        interval = f"{lower} to {upper}"
+    margin = f"margin of {setting(evidence['margin'])} {_unit(unit)}"
+    if failure.kind == "beyond_margin":
+        return f"{evidence['name']}: {change} ({interval}), wholly beyond the {margin}"
+    needed = evidence["episodes_to_decide"]
+    how_many = (
+        "no number of episodes would decide a change that lies at the margin"
+        if needed is None
+        else f"about {needed} such episodes would decide it, if the change stays as it is"
+    )
+    return f"{evidence['name']}: {change} ({interval}) does not clear the {margin}; {how_many}"
+
+
+def evidence_rows(evidence: Sequence[Evidence]) -> list[tuple[str, ...]]:
+    """A row for each number that was held against a margin."""
+    rows: list[tuple[str, ...]] = []
+    for item in evidence:
+        estimate = item.estimate
+        interval = ABSENT
+        if estimate.lower is not None and estimate.upper is not None:
+            lower, upper = (
+                signed_quantity(bound, item.unit) for bound in (estimate.lower, estimate.upper)
+            )
+            interval = f"{lower} to {upper}"
+        says = "undecided"
+        if item.is_beyond:
+            says = "worse"
+        elif item.is_within:
+            says = "not worse"
+        rows.append(
+            (
+                item.name,
+                item.unit,
+                quantity(item.baseline, item.unit),
+                quantity(item.candidate, item.unit),
+                signed_quantity(estimate.mean, item.unit),
+                interval,
+                setting(item.margin),
+                says,
+            )
+        )
+    return rows
+
+
+def power_lines(evidence: Sequence[Evidence]) -> list[str]:
+    """How small a change the episodes can decide, and how many would decide an unchanged one."""
+    lines = []
+    for item in evidence:
+        effect, estimate = item.minimum_detectable_effect, item.estimate
+        if effect is None:
+            lines.append(f"{item.name}: one episode has no spread, so nothing can be decided")
+            continue
+        if effect == 0:
+            lines.append(
+                f"{item.name}: all {estimate.num_episodes} episodes changed alike, so there is no "
+                "spread to be unsure about"
+            )
+            continue
+        units = f"{estimate.num_episodes} episodes"
+        if estimate.num_units != estimate.num_episodes:
+            units += f" in {estimate.num_units} clusters"
+        line = (
+            f"{item.name}: {units} decide a true change that lies "
+            f"{quantity(effect, item.unit)} {_unit(item.unit)} from the margin (80 % power)"
+        )
+        if item.episodes_to_clear is not None:
+            line += f"; to pass an unchanged candidate takes {item.episodes_to_clear}"
+        lines.append(line)
+        if item.sequential is not None:
+            sequential = item.sequential
+            after = (
+                "never"
+                if sequential.decided_after is None
+                else f"after {sequential.decided_after} episodes"
+            )
+            lines.append(
+                f"{item.name}: e-value {sequential.e_worse:.3g} for worse than the margin, "
+                f"{sequential.e_better:.3g} for better; {setting(sequential.threshold)} reached "
+                f"{after}"
+            )
+    return lines
+
+
+def method_line(verdict: Verdict | RegretVerdict) -> str:
+    """How intervals were made, and what can be wrong how often."""
+    methods = dict.fromkeys(item.estimate.method for item in verdict.evidence)
+    level = verdict.thresholds["confidence_level"]
+    rate = f"{100 * (1 - level) / 2:.3g} %"
+    text = (
+        f"Intervals: {setting(100 * level)} %, {', '.join(methods) or 'none'}; at its margin a "
+        f"number is called worse by chance in {rate} of comparisons, and not worse in as many"
+    )
+    if isinstance(verdict, Verdict) and verdict.horizon_tests:
+        tested = sum(test.adjusted_p_value is not None for test in verdict.horizon_tests)
+        text += (
+            f"; {tested} of {len(verdict.horizon_tests)} metric x horizon tests share {rate} "
+            "(step-down max-T)"
+        )
+    return text
+
+
+def _unit(unit: str) -> str:
+    return "points" if unit == SCORE_UNIT else unit
+
+
+def _p(value: float) -> str:
+    return f"{value:.2g}" if value >= 0.001 else "< 0.001"

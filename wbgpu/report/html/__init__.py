@@ -1,0 +1,1 @@
+"""Results and verdicts as self-contained HTML pages: no script, nothing from the network."""

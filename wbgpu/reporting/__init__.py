@@ -1,0 +1,1 @@
+"""Reports that need more than a result: intervals, tests over horizons, decoded videos."""

@@ -1,0 +1,187 @@
+"""Whether the files that a result was computed from are still the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from wbgpu.episodes.digests import dataset_identifier, file_sha256
+from wbgpu.episodes.logits import TENSORS, find_logits
+from wbgpu.errors import InputError
+from wbgpu.records.suite import EpisodeResult, SuiteResult
+from wbgpu.records.verification import Check
+
+_SHA256 = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
+
+
+@dataclass(frozen=True)
+class InputRoots:
+    """Where the files lie now; ``None`` takes what the result says."""
+
+    ground_truth: Path | None = None
+    predictions: Path | None = None
+    logits: Path | None = None
+
+
+class UnsafePathError(ValueError):
+    """A recorded path that is not followed: ``..`` in it could lead anywhere."""
+
+
+def file_checks(
+    result: SuiteResult, document: Mapping[str, Any], roots: InputRoots
+) -> Iterator[Check]:
+    """Check the digest of every video, and that of the ground truth as a whole.
+
+    Args:
+        result: as it was read.
+        document: the JSON it was read from.
+        roots: where the files lie now.
+    """
+    digests = _recorded(result, document)
+    truths: dict[str, Path] = {}
+    for episode in result.episodes:
+        for role in ("ground_truth", "prediction"):
+            subject = f"{role}/{episode.episode_id}"
+            try:
+                path = video_path(result, episode, role, roots)
+            except UnsafePathError as error:
+                yield Check(subject, "unknown", str(error))
+                continue
+            if role == "ground_truth":
+                truths[episode.episode_id] = path
+            yield _file(subject, path, digests.get(subject), episode.failure is not None)
+    yield from _logit_checks(result, digests, roots)
+    yield _dataset(result, truths)
+
+
+def logits_root(result: SuiteResult, roots: InputRoots) -> Path | None:
+    """Where saved logits lie; ``None`` where the result was made without any.
+
+    Raises:
+        UnsafePathError: the recorded path has ``..`` in it.
+    """
+    suite = {} if result.provenance is None else result.provenance.configuration.get("suite")
+    recorded = suite.get("logits") if isinstance(suite, Mapping) else None
+    if recorded is None or roots.logits is not None:
+        return None if recorded is None else roots.logits
+    if ".." in PurePosixPath(str(recorded)).parts:
+        raise UnsafePathError(
+            f"{recorded!r} has '..' in it and is not followed; say where with --logits"
+        )
+    return Path(str(recorded))
+
+
+def _logit_checks(
+    result: SuiteResult, digests: Mapping[str, Any], roots: InputRoots
+) -> Iterator[Check]:
+    """Files of saved logits; what their targets say is computed again with ``--recompute``."""
+    subjects = [
+        key for key in digests if key.partition("/")[0] in TENSORS and key[:8] != "targets/"
+    ]
+    try:
+        root = logits_root(result, roots)
+    except UnsafePathError as error:
+        yield from (Check(subject, "unknown", str(error)) for subject in subjects)
+        return
+    for subject in subjects:
+        tensor, _, episode_id = subject.partition("/")
+        try:
+            if root is None:
+                raise InputError("the configuration names no folder of logits")
+            path = find_logits(root, [episode_id])[episode_id].paths[tensor]
+        except (InputError, KeyError) as error:
+            yield Check(subject, "failed", str(error))
+            continue
+        yield _file(subject, path, digests[subject], had_failed=False)
+
+
+def video_path(result: SuiteResult, episode: EpisodeResult, role: str, roots: InputRoots) -> Path:
+    """Where an episode's video lies.
+
+    Args:
+        result: whose episode it is.
+        episode: whose video is wanted.
+        role: ``ground_truth`` or ``prediction``.
+        roots: where the files lie now.
+
+    Raises:
+        UnsafePathError: the recorded path has ``..`` in it, or is not below the recorded folder.
+    """
+    if role == "ground_truth":
+        given, root, recorded = (
+            roots.ground_truth,
+            result.ground_truth_root,
+            (episode.ground_truth_path),
+        )
+    else:
+        given, root, recorded = roots.predictions, result.predictions_root, episode.prediction_path
+    if not recorded:
+        raise UnsafePathError("the file does not say where it lay")
+    try:
+        below = PurePosixPath(recorded).relative_to(PurePosixPath(root))
+    except ValueError:
+        if given is None:
+            raise UnsafePathError(
+                f"{recorded!r} is not below the recorded folder {root!r}"
+            ) from None
+        # worldbench reduces paths to their last part; ids are paths below the folder.
+        below = PurePosixPath(episode.episode_id)
+    if ".." in below.parts or below.is_absolute():
+        raise UnsafePathError(f"{recorded!r} has '..' in it and is not followed")
+    if given is not None:
+        return given / below
+    if ".." in PurePosixPath(root).parts:
+        flag = "--ground-truth" if role == "ground_truth" else "--predictions"
+        raise UnsafePathError(f"{root!r} has '..' in it and is not followed; say where with {flag}")
+    return Path(root) / below
+
+
+def _recorded(result: SuiteResult, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Digests by role and episode; worldbench's newer files keep them with each episode."""
+    if result.provenance is not None:
+        return dict(result.provenance.input_sha256)
+    found: dict[str, Any] = {}
+    entries = document.get("episodes") or []
+    for episode, entry in zip(result.episodes, entries, strict=False):
+        holder = entry.get("result") if isinstance(entry, dict) else None
+        if result.result_type == "evaluation" and len(result.episodes) == 1:
+            holder = document
+        provenance = holder.get("provenance") if isinstance(holder, dict) else None
+        if isinstance(provenance, dict):
+            for role in ("ground_truth", "prediction"):
+                if (digest := provenance.get(f"{role}_sha256")) is not None:
+                    found[f"{role}/{episode.episode_id}"] = digest
+    return found
+
+
+def _file(subject: str, path: Path, digest: Any, had_failed: bool) -> Check:
+    if digest is None:
+        return Check(subject, "unknown", "no digest was recorded")
+    match = _SHA256.fullmatch(digest) if isinstance(digest, str) else None
+    if match is None:
+        return Check(subject, "failed", f"the recorded digest is none: {digest!r}")
+    try:
+        found = file_sha256(path)
+    except OSError as error:
+        return Check(subject, "failed", f"{path}: {error.strerror or 'cannot be read'}")
+    if found != match[1]:
+        return Check(subject, "failed", f"{path} has changed: {found}, recorded {match[1]}")
+    return Check(subject, "verified", f"{path}{' (not scored)' if had_failed else ''}")
+
+
+def _dataset(result: SuiteResult, truths: Mapping[str, Path]) -> Check:
+    subject = "dataset_identifier"
+    if result.dataset_identifier is None:
+        return Check(subject, "unknown", "none was recorded")
+    if len(truths) < len(result.episodes):
+        return Check(subject, "unknown", "not all ground truth could be read")
+    try:
+        found = dataset_identifier(truths)
+    except OSError as error:
+        return Check(subject, "failed", f"{error.filename}: {error.strerror}")
+    if found != result.dataset_identifier:
+        return Check(subject, "failed", f"{found}, recorded {result.dataset_identifier}")
+    return Check(subject, "verified", found)

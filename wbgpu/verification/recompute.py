@@ -1,0 +1,154 @@
+"""Score a few episodes again, from their videos, and compare every number. Imports torch."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import torch
+from omegaconf import OmegaConf
+
+from wbgpu.episodes.logits import find_logits
+from wbgpu.evaluation.configuration import request_from
+from wbgpu.evaluation.run import run
+from wbgpu.records.metric import MetricOutcome
+from wbgpu.records.suite import EpisodeResult, SuiteResult
+from wbgpu.records.verification import Check
+from wbgpu.verification.files import InputRoots, UnsafePathError, logits_root, video_path
+
+TOLERANCE = 1e-5
+"""Of a value, or of this fraction of it: another device's arithmetic moves numbers by less."""
+
+
+def recompute_checks(
+    result: SuiteResult, roots: InputRoots, *, num_episodes: int, seed: int = 0
+) -> Iterator[Check]:
+    """Score ``num_episodes`` random episodes with the recorded configuration.
+
+    Args:
+        result: as it was read.
+        roots: where the files lie now.
+        num_episodes: at least 1; more than there are means all of them.
+        seed: which ones.
+    """
+    if result.provenance is None:
+        yield Check("recompute", "unknown", "the file holds no configuration to run again")
+        return
+    scored = [episode for episode in result.episodes if episode.failure is None]
+    chosen = random.Random(seed).sample(scored, min(num_episodes, len(scored)))
+    chosen.sort(key=lambda episode: episode.episode_id)
+    try:
+        fresh = _score(result, chosen, roots)
+    except UnsafePathError as error:
+        yield Check("recompute", "unknown", str(error))
+        return
+    # A configuration that somebody changed may raise anything.
+    except Exception as error:
+        yield Check("recompute", "failed", f"{type(error).__name__}: {error}")
+        return
+    again = {episode.episode_id: episode for episode in fresh.episodes}
+    for episode in chosen:
+        subject = f"recompute/{episode.episode_id}"
+        differences = list(_differences(episode, again.get(episode.episode_id)))
+        if _targets(result, episode.episode_id) != _targets(fresh, episode.episode_id):
+            differences.append("other target tokens than were recorded")
+        if differences:
+            more = f" and {len(differences) - 1} more" if len(differences) > 1 else ""
+            yield Check(subject, "failed", differences[0] + more)
+        else:
+            yield Check(subject, "verified", f"{len(episode.metrics)} metrics at every horizon")
+
+
+def _score(
+    result: SuiteResult, episodes: Sequence[EpisodeResult], roots: InputRoots
+) -> SuiteResult:
+    """Evaluate the episodes from a folder of links to their files."""
+    assert result.provenance is not None
+    with tempfile.TemporaryDirectory(prefix="wbgpu-verify-") as name:
+        folder = Path(name)
+        configuration = dict(result.provenance.configuration)
+        suite = dict(configuration.get("suite") or {})
+        for key, role in (("ground_truth", "ground_truth"), ("predictions", "prediction")):
+            suite[key] = str(folder / role)
+            for episode in episodes:
+                source = video_path(result, episode, role, roots).absolute()
+                target = folder / role
+                if result.result_type == "evaluation":
+                    suite[key] = str(source)
+                    continue
+                target = target / Path(episode.episode_id).with_suffix(source.suffix)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.symlink_to(source)
+        if (root := logits_root(result, roots)) is not None:
+            suite["logits"] = str(_link_logits(root, folder, episodes))
+        configuration["suite"] = suite
+        if str(configuration.get("device")).startswith("cuda") and not torch.cuda.is_available():
+            configuration["device"] = "auto"
+        request = request_from(OmegaConf.create(_verbatim(configuration)))
+        return run(request)
+
+
+def _link_logits(root: Path, folder: Path, episodes: Sequence[EpisodeResult]) -> Path:
+    for files in find_logits(root, [episode.episode_id for episode in episodes]).values():
+        for source in files.paths.values():
+            target = folder / "logits" / source.relative_to(root)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(source.absolute())
+    return folder / "logits"
+
+
+def _verbatim(node: Any) -> Any:
+    """Text is text: nothing in a file is interpolated."""
+    if isinstance(node, Mapping):
+        return {str(key): _verbatim(value) for key, value in node.items()}
+    if isinstance(node, (list, tuple)):
+        return [_verbatim(value) for value in node]
+    return node.replace("${", "\\${") if isinstance(node, str) else node
+
+
+def _targets(result: SuiteResult, episode_id: str) -> str | None:
+    """Digest of the target tokens of an episode, where it has any."""
+    digests = {} if result.provenance is None else result.provenance.input_sha256
+    return digests.get(f"targets/{episode_id}")
+
+
+def _differences(stated: EpisodeResult, found: EpisodeResult | None) -> Iterator[str]:
+    if found is None:
+        yield "the episode was not found again"
+        return
+    if found.failure is not None:
+        yield f"cannot be scored any more: {found.failure.message}"
+        return
+    if not _close(stated.score, found.score):
+        yield f"score: {stated.score!r} in the file, {found.score!r} now"
+    for name, outcome in stated.metrics.items():
+        if name not in found.metrics:
+            yield f"{name} is not measured any more"
+        else:
+            yield from _outcome_differences(outcome, found.metrics[name])
+
+
+def _outcome_differences(stated: MetricOutcome, found: MetricOutcome) -> Iterator[str]:
+    if (stated.status, stated.metric_id) != (found.status, found.metric_id):
+        yield (
+            f"{stated.name}: {stated.status} under {stated.metric_id} in the file, {found.status} "
+            f"under {found.metric_id} now"
+        )
+        return
+    if not _close(stated.value, found.value):
+        yield f"{stated.name}: {stated.value!r} in the file, {found.value!r} now"
+    for view in ("prefix", "step"):
+        columns = zip_longest(getattr(stated, view), getattr(found, view))
+        for horizon, (one, other) in enumerate(columns, start=1):
+            if not _close(one, other):
+                yield f"{stated.name}, {view} {horizon}: {one!r} in the file, {other!r} now"
+
+
+def _close(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return abs(one - other) <= TOLERANCE * max(1.0, abs(one))
