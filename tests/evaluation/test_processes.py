@@ -197,6 +197,8 @@ def test_python_tells_processes_that_import_a_script_again(tmp_path: Path) -> No
 def test_what_several_processes_cannot_do_is_refused_before_they_start(suite: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"profile.*trainer\.devices=1"):
         run(request(suite, num_processes=2), timeline=Timeline())
+    with pytest.raises(ConfigurationError, match=r"trainer\.devices: 1000000 processes are more"):
+        run(request(suite, num_processes=1_000_000))
     unpicklable = dataclasses.replace(request(suite, num_processes=2), decoder=lambda: None)
     with pytest.raises(ConfigurationError, match=r"trainer\.devices: .* cannot be sent to other"):
         run(unpicklable)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 
 import numpy as np
+from matplotlib.figure import Figure
 from PIL import Image
 
 from tests.aggregate.sweeps import flat, scored
@@ -54,6 +55,17 @@ def test_a_label_is_no_formula():
     other = flat(1, 41, 50)
     odd = SweepEntry(1, r"path=$x_{$\frac" + "y" * 200, "f", other.result)
     assert heat_map(rank_sweep([flat(0, 50, 60), odd])) is not None
+
+
+def test_the_picture_names_its_reference_and_its_grey(monkeypatch):
+    """Pictures are pasted into chats without the text around them."""
+    titles = []
+    monkeypatch.setattr(Figure, "suptitle", lambda self, text, **style: titles.append(text))
+    heat_map(rank_sweep([flat(0, 50, 60), flat(1, 41, 50)], baseline=1))
+    assert titles[0].startswith(
+        "Change to job 1: x=1\nin standard errors; blue: better, red: worse"
+    )
+    assert "grey: fewer than two episodes" in titles[0]
 
 
 def test_nothing_to_compare_is_no_picture():

@@ -105,7 +105,8 @@ def measure(
             callbacks=[EvaluationProgress(len(indices))] if show_progress else [],
         )
         with _keyboard_interrupt(trainer):
-            trainer.test(module, dataloaders=LoopSteps(loader), verbose=False)
+            steps = LoopSteps(loader, each_episode=request.live is not None)
+            trainer.test(module, dataloaders=steps, verbose=False)
     return module.episodes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -29,6 +30,8 @@ from wbgpu.video.windows import EpisodeClosed, EpisodeOpened, Window
 
 # Scoring costs a millisecond whatever the number of steps, up to about so many.
 _STEPS_SCORED_TOGETHER = 256
+# Where somebody keeps the records, they are not to be lost with a process that dies.
+_MAX_SECONDS_UNTOLD = 0.1
 
 
 class EvaluationModule(LightningModule):
@@ -73,6 +76,7 @@ class EvaluationModule(LightningModule):
         self._alignments: dict[int, Alignment] = {}
         self._chunks: dict[int, list[FrameStatistics]] = {}
         self._measured: dict[int, MeasuredEpisode] = {}
+        self._scored_at = 0.0
         self.episodes: dict[int, EpisodeResult] = {}
 
     def transfer_batch_to_device(
@@ -92,6 +96,9 @@ class EvaluationModule(LightningModule):
         with exact_arithmetic():
             for item in items:
                 self._take(item)
+            is_awaited = self._on_episode is not None and bool(self._measured)
+            if is_awaited and time.monotonic() - self._scored_at >= _MAX_SECONDS_UNTOLD:
+                self._score()
 
     def on_test_end(self) -> None:
         """Score what is left."""
@@ -141,6 +148,7 @@ class EvaluationModule(LightningModule):
         for index, record in zip(self._measured, records, strict=True):
             self._record(index, record)
         self._measured.clear()
+        self._scored_at = time.monotonic()
 
     def _record(self, index: int, episode: EpisodeResult) -> None:
         self.episodes[index] = episode

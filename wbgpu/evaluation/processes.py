@@ -31,6 +31,8 @@ from wbgpu.records.suite import EpisodeResult, SuiteResult
 
 _SETTLING_SECONDS = 2.0
 _NUM_NAMED = 4
+# Each imports torch; by a slip of the finger they would bring the machine down.
+_MOST_PER_CPU = 4
 
 
 @dataclass
@@ -76,7 +78,12 @@ def run_in_processes(request: EvaluationRequest, *, show_progress: bool = False)
             "the model in the configuration (model=module model.module=...) or start the "
             "processes with torchrun instead of giving the model as an object"
         ) from error
-    size = request.num_processes
+    size, most = request.num_processes, _MOST_PER_CPU * (os.cpu_count() or 1)
+    if size > most:
+        raise ConfigurationError(
+            f"trainer.devices: {size} processes are more than this machine can be asked for "
+            f"({most}, {_MOST_PER_CPU} per CPU)"
+        )
     rank_device(request.device, size - 1, size)
     num_episodes = len(request.pairs())
     store = meeting_place(size)

@@ -28,7 +28,7 @@ def heat_map(ranking: SweepRanking) -> bytes | None:
     num_steps = max(len(row.changes) for job in shown for row in ranking.horizons[job.job].values())
     panel_height = _CELL_INCHES * len(names) + 0.7
     figure = Figure(
-        figsize=(3.2 + max(4.0, _CELL_INCHES * num_steps), panel_height * len(shown) + 0.6),
+        figsize=(3.2 + max(4.0, _CELL_INCHES * num_steps), panel_height * len(shown) + 0.9),
         dpi=_DPI,
         layout="constrained",
     )
@@ -50,13 +50,18 @@ def heat_map(ranking: SweepRanking) -> bytes | None:
         panel.set_xticks(ticks, [f"t+{t + 1}" for t in ticks], fontsize=7)
         panel.set_title(_plain(f"job {job.job}: {job.label}"), fontsize=8, loc="left")
     reference = next(j for j in ranking.jobs if j.job == ranking.horizon_reference_job)
-    figure.colorbar(
-        panels[0].images[0],
-        ax=list(panels),
-        label=_plain(
-            f"change to job {reference.job}: {reference.label}\nin standard errors; blue: better, "
-            "red: worse\ngrey: not in two episodes of both jobs"
+    bar = figure.colorbar(panels[0].images[0], ax=list(panels))
+    bar.set_label("standard errors", fontsize=7)
+    bar.ax.tick_params(labelsize=7)
+    # Above and not beside the bar, which may be shorter than a line.
+    figure.suptitle(
+        _plain(
+            f"Change to job {reference.job}: {reference.label}\nin standard errors; blue: better, "
+            "red: worse, grey: fewer than two episodes"
         ),
+        x=0.01,
+        ha="left",
+        fontsize=8,
     )
     file = io.BytesIO()
     # No version inside: the same ranking is the same file.
