@@ -87,7 +87,8 @@ def comparability_warnings(
             raise IncompatibleResultsError(
                 f"the baseline was scored after {contexts[0]} context frames and the candidate "
                 f"after {contexts[1]}, so their horizons are other frames; evaluate both with one "
-                "--skip-context, or compare anyway with --no-strict-config-match (strict=False)"
+                "--skip-context (wbgpu gate --no-strict-config-match, strict=False in Python, "
+                "compares them all the same)"
             )
         warnings.append(gate_wording.context_differs(*contexts))
     datasets = (baseline.dataset_identifier, candidate.dataset_identifier)

@@ -46,22 +46,21 @@ def scored_episodes(
         metrics: by name.
         profile: of the composite.
     """
-    with_frames = [e.statistics for e in episodes if e.statistics is not None]
-    by_metric = {
-        name: iter(_outcomes(metric, RaggedStatistics.of(with_frames)) if with_frames else ())
-        for name, metric in metrics.items()
-    }
-    return [
-        _scored_episode(
-            episode,
-            {
-                name: _without_frames(metrics[name]) if episode.statistics is None else next(found)
-                for name, found in by_metric.items()
-            },
-            profile,
-        )
-        for episode in episodes
-    ]
+    measured = [e.statistics for e in episodes if e.statistics is not None]
+    by_metric: dict[str, list[MetricOutcome]] = {}
+    if measured:
+        statistics = RaggedStatistics.of(measured)
+        by_metric = {name: _outcomes(metric, statistics) for name, metric in metrics.items()}
+    rows = iter(range(len(measured)))
+    records = []
+    for episode in episodes:
+        if episode.statistics is None:
+            outcomes = {name: _without_frames(metric) for name, metric in metrics.items()}
+        else:
+            row = next(rows)
+            outcomes = {name: found[row] for name, found in by_metric.items()}
+        records.append(_scored_episode(episode, outcomes, profile))
+    return records
 
 
 def _without_frames(metric: HorizonMetric) -> MetricOutcome:
