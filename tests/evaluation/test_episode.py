@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from wbgpu.episodes.pairing import EpisodePair
+from wbgpu.episodes.pairing import Episode
 from wbgpu.evaluation.episode import MeasuredEpisode, scored_episodes
 from wbgpu.metrics import Mse, TemporalStability
+from wbgpu.records.clip import Clip
 from wbgpu.records.profile import Profile
 from wbgpu.records.video import Alignment, VideoInfo
 from wbgpu.statistics import FrameBatch, frame_statistics
@@ -32,7 +33,7 @@ def measured(name: str, num_steps: int, with_frames: bool = True) -> MeasuredEpi
         statistics = frame_statistics(FrameBatch.from_videos(prediction, target), GROUPS)
         statistics = statistics.reshape(1, -1)
     return MeasuredEpisode(
-        EpisodePair(name, Path(f"gt/{name}"), Path(f"predictions/{name}")),
+        Episode(name, Clip(Path(f"gt/{name}"))).with_prediction(Clip(Path(f"predictions/{name}"))),
         Alignment("strict", 0, num_steps, video, video),
         statistics,
     )

@@ -6,8 +6,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wbgpu.episodes.pairing import EpisodePair
+from wbgpu.episodes.pairing import Episode
 from wbgpu.evaluation.sharding import episode_cost, shards
+from wbgpu.records.clip import Clip
 
 COSTS = st.dictionaries(st.integers(0, 99), st.integers(0, 1000), max_size=7)
 
@@ -57,5 +58,7 @@ def test_empty_files_do_not_all_go_to_one_rank() -> None:
 
 def test_the_cost_is_the_bytes_of_both_videos(tmp_path: Path) -> None:
     (tmp_path / "a.mp4").write_bytes(bytes(100))
-    pair = EpisodePair("a.mp4", tmp_path / "a.mp4", tmp_path / "missing.mp4")
+    pair = Episode("a.mp4", Clip(tmp_path / "a.mp4")).with_prediction(
+        Clip(tmp_path / "missing.mp4")
+    )
     assert episode_cost(pair) == 100

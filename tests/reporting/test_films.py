@@ -117,7 +117,7 @@ def test_relative_paths_are_found_beside_the_result(tmp_path):
     for name in ("gt", "pred"):
         (tmp_path / name / "a").write_bytes(b"video")
     sides = film_sides("a", simple_suite({"a": [70.0]}), None, [tmp_path])
-    assert [side.path for side in sides] == [tmp_path / "gt/a", tmp_path / "pred/a"]
+    assert [side.clip.path for side in sides] == [tmp_path / "gt/a", tmp_path / "pred/a"]
     assert film("a", sides).missing is not None
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.statistics.forking import assert_works_in_a_fork, needs_fork, start_torch_threads
 from tests.video.awkward_files import cut, encode, pictures, with_zeroed_bytes
 from wbgpu.errors import AlignmentError, ConfigurationError, VideoError
+from wbgpu.records.clip import Clip
 from wbgpu.video.encode import write_video
 from wbgpu.video.loader import WindowLoader
 from wbgpu.video.pyav import PyavDecoder
@@ -41,7 +42,7 @@ class Episodes:
             for path, frames in zip(paths, pair, strict=True):
                 write_video(path, frames, 5, lossless=True)
             # Indices that are no positions: the loader must not mix them up.
-            self.sources.append(EpisodeSource(100 + index, *paths))
+            self.sources.append(EpisodeSource(100 + index, *map(Clip, paths)))
             self.targets.append(torch.from_numpy(pair[0]).permute(0, 3, 1, 2))
             self.predictions.append(torch.from_numpy(pair[1]).permute(0, 3, 1, 2))
 
@@ -216,7 +217,7 @@ class _FailsLater:
 
 def test_failure_in_the_middle(episodes):
     """Steps already handed out are followed by EpisodeFailed and never by EpisodeClosed."""
-    path = episodes.sources[2].prediction
+    path = episodes.sources[2].prediction.path
     decoder = _FailsLater(path, 15, VideoError(path, "the disk is gone"))
     items = list(_load(episodes.sources, decoder, window_frames=6))
     kinds = [
@@ -232,7 +233,7 @@ def test_failure_in_the_middle(episodes):
 
 def test_a_bug_is_raised(episodes):
     """Only errors about files are an episode's; a bug must stop the run."""
-    decoder = _FailsLater(episodes.sources[1].target, 5, ZeroDivisionError())
+    decoder = _FailsLater(episodes.sources[1].target.path, 5, ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):
         list(_load(episodes.sources, decoder))
     assert decoder.num_open == 0
@@ -251,9 +252,9 @@ def test_early_stop(episodes):
 def test_safe_policy_resizes_and_trims(tmp_path):
     """The prediction is resized to the target's size and the common prefix is scored."""
     target, prediction = pictures(9, 48, 64, seed=1), pictures(8, 32, 40, seed=2)
-    source = EpisodeSource(0, tmp_path / "gt.mp4", tmp_path / "pred.mp4")
-    write_video(source.target, target, 5, lossless=True)
-    write_video(source.prediction, prediction, 10, lossless=True)
+    source = EpisodeSource(0, Clip(tmp_path / "gt.mp4"), Clip(tmp_path / "pred.mp4"))
+    write_video(source.target.path, target, 5, lossless=True)
+    write_video(source.prediction.path, prediction, 10, lossless=True)
     strict = list(_load([source], num_context=1))
     assert [type(item) for item in strict] == [EpisodeFailed]
     opened, *windows, closed = _load([source], num_context=1, policy="safe", window_frames=4)
@@ -283,7 +284,7 @@ def test_safe_policy_resizes_and_trims(tmp_path):
 def test_settings_are_checked_before_any_file_is_opened(arguments, message):
     """A wrong setting must not become an error of every episode."""
     with pytest.raises(ConfigurationError, match=message):
-        _load([EpisodeSource(0, Path("missing"), Path("missing"))], **arguments)
+        _load([EpisodeSource(0, Clip(Path("missing")), Clip(Path("missing")))], **arguments)
 
 
 def test_no_episodes():

@@ -9,6 +9,7 @@ import torch
 
 from tests.video.awkward_files import pictures
 from wbgpu.errors import VideoError
+from wbgpu.records.clip import Clip
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
 from wbgpu.video.encode import write_video
 from wbgpu.video.pair_reader import PairReader
@@ -21,9 +22,9 @@ both = pytest.mark.parametrize("on_two_threads", [False, True])
 
 @pytest.fixture
 def source(tmp_path: Path) -> EpisodeSource:
-    source = EpisodeSource(0, tmp_path / "gt.mp4", tmp_path / "pred.mp4")
-    write_video(source.target, pictures(9, 48, 64, seed=1), 5, lossless=True)
-    write_video(source.prediction, pictures(9, 32, 40, seed=2), 5, lossless=True)
+    source = EpisodeSource(0, Clip(tmp_path / "gt.mp4"), Clip(tmp_path / "pred.mp4"))
+    write_video(source.target.path, pictures(9, 48, 64, seed=1), 5, lossless=True)
+    write_video(source.prediction.path, pictures(9, 32, 40, seed=2), 5, lossless=True)
     return source
 
 

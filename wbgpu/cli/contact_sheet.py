@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from wbgpu.records.video import Alignment
+from wbgpu.records.clip import Clip
+from wbgpu.records.video import Alignment, VideoInfo
 from wbgpu.report.contact_sheet import contact_sheet
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ def save_contact_sheet(alignment: Alignment, decoder: Decoder, path: Path) -> No
 
     count = min(_MAX_COLUMNS, alignment.num_steps)
     steps = np.unique(np.linspace(1, alignment.num_steps, count).round().astype(int))
-    target = _frames(decoder, alignment.target.path, alignment.num_context, steps)
-    prediction = _frames(decoder, alignment.prediction.path, alignment.num_context, steps)
+    target = _frames(decoder, alignment.target, alignment.num_context, steps)
+    prediction = _frames(decoder, alignment.prediction, alignment.num_context, steps)
     if alignment.resized:
         prediction = resize_frames(
             prediction, height=alignment.target.height, width=alignment.target.width
@@ -43,10 +44,14 @@ def save_contact_sheet(alignment: Alignment, decoder: Decoder, path: Path) -> No
         temporary.unlink(missing_ok=True)
 
 
-def _frames(decoder: Decoder, path: str, num_context: int, steps: npt.NDArray[np.int_]) -> Tensor:
+def _frames(
+    decoder: Decoder, video: VideoInfo, num_context: int, steps: npt.NDArray[np.int_]
+) -> Tensor:
     import torch
 
-    with decoder.open(Path(path)) as reader:
+    from wbgpu.video.clip_reader import open_clip
+
+    with open_clip(Clip.of(video), decoder) as reader:
         first = num_context - 1
         return torch.cat([reader.read(first + int(s), first + int(s) + 1) for s in steps])
 

@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from wbgpu.records.clip import Clip
+
 _CHUNK_BYTES = 1 << 20
 
 
@@ -49,9 +51,36 @@ def file_sha256(
     return digest.hexdigest()
 
 
-def dataset_identifier(files: Mapping[str, Path]) -> str:
-    """``sha256:...`` of ground-truth files by episode id."""
+def clip_sha256(
+    clip: Clip, episode_id: str | None = None, dataset: DatasetDigest | None = None
+) -> str:
+    """Hex SHA-256 of what a clip is read from: of the file's bytes, or of the list of images.
+
+    The list has a line for each image, of its digest, two spaces and its name, as ``sha256sum``
+    prints it.
+
+    Args:
+        clip: the frames.
+        episode_id: its episode; needed with ``dataset``.
+        dataset: a digest that the clip is added to as well. A whole file enters it by its bytes,
+            as in worldbench; anything else by its digest and which part it is.
+    """
+    if not clip.images and clip.frames is None and clip.region is None:
+        return file_sha256(clip.path, episode_id, dataset)
+    if clip.images:
+        lines = [f"{file_sha256(image)}  {image.name}\n" for image in clip.images]
+        digest = hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+    else:
+        digest = file_sha256(clip.path)
+    if dataset is not None:
+        dataset.begin(episode_id or "")
+        dataset.add(f"{digest} {clip.frames} {clip.region}".encode())
+    return digest
+
+
+def dataset_identifier(clips: Mapping[str, Clip]) -> str:
+    """``sha256:...`` of ground truth by episode id."""
     dataset = DatasetDigest()
-    for episode_id, path in sorted(files.items()):
-        file_sha256(path, episode_id, dataset)
+    for episode_id, clip in sorted(clips.items()):
+        clip_sha256(clip, episode_id, dataset)
     return dataset.identifier()

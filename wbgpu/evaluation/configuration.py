@@ -13,6 +13,8 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from wbgpu.episodes.layout import Layout
+from wbgpu.episodes.video_folders import VideoFolders
 from wbgpu.errors import ConfigurationError
 from wbgpu.evaluation.composition import composed, explain, is_named, set_value
 from wbgpu.evaluation.journal import journal_in
@@ -164,6 +166,7 @@ def _request_from(
     resolve_device(str(config.device))  # before a decoder asks for it, in its own words
     try:
         decoder = instantiate(config.decoder)
+        layout = _layout(suite)
         metrics = {
             str(name): instantiate(entry) for name, entry in (config.get("metrics") or {}).items()
         }
@@ -176,6 +179,7 @@ def _request_from(
         predictions=None
         if live is not None and suite.predictions is None
         else Path(_of_type(suite, "predictions", str, "suite")),
+        layout=layout,
         live=live,
         decoder=decoder,
         metrics=metrics,
@@ -205,6 +209,13 @@ def _request_from(
         notes=notes,
         command_line=command_line,
     )
+
+
+def _layout(suite: DictConfig) -> Layout:
+    if suite.get("layout") is None:
+        return VideoFolders()
+    layout: Layout = instantiate(suite.layout)
+    return layout
 
 
 def _profile(composite: DictConfig) -> Profile:

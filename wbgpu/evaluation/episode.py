@@ -109,8 +109,8 @@ def _scored_episode(
     weights, alignment = profile.configured_weights, episode.alignment
     return EpisodeResult(
         episode_id=episode.pair.episode_id,
-        ground_truth_path=str(episode.pair.ground_truth),
-        prediction_path=str(episode.pair.prediction),
+        ground_truth_path=str(episode.pair.ground_truth.path),
+        prediction_path=str(episode.pair.prediction.path),
         num_steps=alignment.num_steps,
         score=episode_composite(outcomes, weights),
         prefix_scores=prefix_composites(outcomes, weights, alignment.num_steps),
@@ -124,8 +124,8 @@ def failed_episode(pair: EpisodePair, error: WbgpuError) -> EpisodeResult:
     """Record an episode that has no scores."""
     return EpisodeResult(
         episode_id=pair.episode_id,
-        ground_truth_path=str(pair.ground_truth),
-        prediction_path=str(pair.prediction),
+        ground_truth_path=str(pair.ground_truth.path),
+        prediction_path=str(pair.prediction.path),
         num_steps=0,
         score=None,
         failure=EpisodeFailure(error_type=type(error).__name__, message=str(error)),

@@ -8,12 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
-from wbgpu.episodes.digests import DatasetDigest, file_sha256
+from wbgpu.episodes.digests import DatasetDigest, clip_sha256
 from wbgpu.episodes.logits import LogitFiles
 from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.errors import InputError
 from wbgpu.evaluation.live_model import LiveModel
 from wbgpu.evaluation.logit_reader import LogitReader
+from wbgpu.records.clip import Clip
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
 
 
@@ -54,8 +55,8 @@ class InputDigests:
         with self._lock:
             files = self._files(index)
             if index not in self._complete:
-                for key, path in files.items():
-                    self._add(key, path)
+                for key, clip in files.items():
+                    self._add(key, clip)
                 self._add_targets(self._pairs[index].episode_id)
                 self._complete.add(index)
             keys = [*files, f"targets/{self._pairs[index].episode_id}"]
@@ -94,33 +95,35 @@ class InputDigests:
         """Bytes of every file of every episode, by ``role/episode_id``; -1 where it has none."""
         sizes = {}
         for index in range(len(self._pairs)):
-            for key, path in self._files(index).items():
+            for key, clip in self._files(index).items():
                 sizes[key] = -1
                 with suppress(OSError):
-                    sizes[key] = path.stat().st_size
+                    sizes[key] = _num_bytes(clip)
         return sizes
 
-    def _files(self, index: int) -> dict[str, Path]:
+    def _files(self, index: int) -> dict[str, Clip]:
         pair = self._pairs[index]
-        files = {"ground_truth": pair.ground_truth}
+        clips = {"ground_truth": pair.ground_truth}
         if self._live is None:
-            files["prediction"] = pair.prediction
+            clips["prediction"] = pair.prediction
+        files = {} if pair.signals is None else dict(pair.signals.files)
         if (actions := self._actions.get(pair.episode_id)) is not None:
             files["actions"] = actions
         if (tokens := self._logits.get(pair.episode_id)) is not None:
             files |= {role: path for role, path in tokens.paths.items() if role != "targets"}
-        named = {f"{role}/{pair.episode_id}": path for role, path in files.items()}
+        clips |= {role: Clip(path) for role, path in files.items()}
+        named = {f"{role}/{pair.episode_id}": clip for role, clip in clips.items()}
         if self._live is not None and self._live.checkpoint is not None:
-            named["checkpoint"] = self._live.checkpoint
+            named["checkpoint"] = Clip(self._live.checkpoint)
         return named
 
-    def _add(self, key: str, path: Path, dataset: DatasetDigest | None = None) -> bool:
+    def _add(self, key: str, clip: Clip, dataset: DatasetDigest | None = None) -> bool:
         """Whether the file could be read; one that is known is read again only for a dataset."""
         if key in self._known and dataset is None:
             return True
         try:
-            with self._timeline.span("digests", num_bytes=path.stat().st_size):
-                self._known[key] = file_sha256(path, key.partition("/")[2], dataset)
+            with self._timeline.span("digests", num_bytes=_num_bytes(clip)):
+                self._known[key] = clip_sha256(clip, key.partition("/")[2], dataset)
         except OSError:
             return False
         return True
@@ -130,3 +133,7 @@ class InputDigests:
         if (tokens := self._logits.get(episode_id)) is not None:
             with suppress(InputError), LogitReader(tokens) as reader:
                 self._known[f"targets/{episode_id}"] = reader.targets_sha256()
+
+
+def _num_bytes(clip: Clip) -> int:
+    return sum(path.stat().st_size for path in clip.files)

@@ -330,7 +330,9 @@ def _episode(document: dict[str, Any]) -> EpisodeResult:
 
 
 def _alignment(document: dict[str, Any]) -> Alignment:
-    target, prediction = (VideoInfo(**document.pop(role)) for role in ("target", "prediction"))
+    target, prediction = (
+        VideoInfo(**_tuples(document.pop(role))) for role in ("target", "prediction")
+    )
     return Alignment(target=target, prediction=prediction, **_tuples(document))
 
 

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -16,10 +18,12 @@ from wbgpu.evaluation.exact_arithmetic import exact_arithmetic
 from wbgpu.evaluation.live_prediction import LiveEpisode, predict
 from wbgpu.evaluation.token_losses import TensorLogits, logits_log_loss
 from wbgpu.models import Prediction, Tokens, WorldModel
+from wbgpu.records.clip import Clip
 from wbgpu.records.metric import MetricOutcome
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
 from wbgpu.records.video import Alignment, AlignmentPolicy, VideoInfo
 from wbgpu.video.alignment import align, check_alignment_settings
+from wbgpu.video.clip_reader import open_clip
 from wbgpu.video.decoder import Decoder
 from wbgpu.video.device_upload import DeviceUpload
 from wbgpu.video.loader import LoaderItem
@@ -45,16 +49,16 @@ class LiveSource:
     Attributes:
         episode_index: the number by which the loader's items name it.
         episode_id: seeds what the model draws.
-        target: the ground-truth video.
-        prediction: what stands for the video that is not there.
-        actions: its saved actions, or ``None``.
+        target: the ground truth.
+        prediction: what stands for the frames that are not there.
+        actions: its actions ``[N, A]``, or the file that they are saved in, or ``None``.
     """
 
     episode_index: int
     episode_id: str
-    target: Path
-    prediction: Path
-    actions: Path | None
+    target: Clip
+    prediction: Clip
+    actions: Path | npt.NDArray[np.float32] | None
 
 
 class LiveLoader:
@@ -156,7 +160,7 @@ class LiveLoader:
 
     def _episode(self, source: LiveSource) -> LiveEpisode:
         with self._timeline.span("open and check") as opening:
-            reader = self._decoder.open(source.target)
+            reader = open_clip(source.target, self._decoder)
             opening.num_frames = reader.info.num_frames
         with reader:
             info, num_context = reader.info, self._num_context
@@ -243,7 +247,7 @@ class LiveLoader:
         future = episode.future if frames is None else frames
         num_steps = len(future) if logits is None or frames is not None else logits.shape[0]
         return VideoInfo(
-            path=str(self._sources[episode.episode_index].prediction),
+            path=str(self._sources[episode.episode_index].prediction.path),
             num_frames=self._num_context + num_steps,
             height=future.shape[2],
             width=future.shape[3],
@@ -270,12 +274,13 @@ class LiveLoader:
         )
 
 
-def _with_actions(episode: LiveEpisode, path: Path) -> LiveEpisode:
-    actions = read_actions(path)
+def _with_actions(episode: LiveEpisode, given: Path | npt.NDArray[np.float32]) -> LiveEpisode:
+    actions = read_actions(given) if isinstance(given, Path) else given
+    place = given if isinstance(given, Path) else episode.episode_id
     num_rows, num_frames = len(actions), episode.info.num_frames
     if num_rows < episode.num_transitions:
         raise InputError(
-            f"{path}: {num_rows} actions, but {episode.info.path} has {num_frames} frames; "
+            f"{place}: {num_rows} actions, but {episode.info.path} has {num_frames} frames; "
             f"expected one from each frame to the next, at least {episode.num_transitions}"
         )
     warnings = episode.warnings

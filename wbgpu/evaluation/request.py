@@ -7,20 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from wbgpu.episodes.actions import find_actions
+from wbgpu.episodes.layout import Layout
 from wbgpu.episodes.logits import LogitFiles, find_logits
-from wbgpu.episodes.pairing import (
-    EpisodePair,
-    find_file,
-    ground_truth_videos,
-    pair_episodes,
-    pair_files,
-)
-from wbgpu.errors import ConfigurationError, InputError
+from wbgpu.episodes.pairing import Episode, EpisodePair
+from wbgpu.episodes.video_folders import VideoFolders
+from wbgpu.errors import ConfigurationError
 from wbgpu.evaluation.live_model import LiveModel
 from wbgpu.metrics import HorizonMetric
+from wbgpu.records.clip import Clip
 from wbgpu.records.profile import REASONS_WITHOUT_SIGNALS, MetricSetting, Profile
 from wbgpu.records.video import AlignmentPolicy
 from wbgpu.statistics import PATHS
@@ -35,10 +34,11 @@ class EvaluationRequest:
     """One run of the evaluation loop.
 
     Attributes:
-        ground_truth, predictions: two folders of videos, or two video files. ``predictions`` is
-            ``None`` exactly where there is a model.
+        ground_truth, predictions: roots that ``layout`` understands. There are no predictions
+            where there is a model, or where they lie within the suite.
         decoder: how videos become frames.
         metrics: by name; composite metrics among them are weighed by ``profile``.
+        layout: how the suite lies on disk.
         live: the model that predicts, or ``None`` for saved predictions.
         logits: folder of saved logits of the same episodes, or ``None``; see
             `wbgpu.episodes.logits`. Not with a model.
@@ -70,6 +70,7 @@ class EvaluationRequest:
     predictions: Path | None
     decoder: Decoder
     metrics: Mapping[str, HorizonMetric]
+    layout: Layout = field(default_factory=VideoFolders)
     live: LiveModel | None = None
     logits: Path | None = None
     num_context: int = 0
@@ -134,19 +135,21 @@ class EvaluationRequest:
 
     @property
     def checkpoint_name(self) -> str:
-        """The given name, or the predictions folder's (a file's without extension)."""
+        """The given name, or the predictions' root's (a file's without extension)."""
         if self.name:
             return self.name
-        if self.predictions is None:
-            assert self.live is not None
+        if self.live is not None and self.predictions is None:
             return self.live.name
-        path = self.predictions.resolve()
+        path = (self.predictions or self.ground_truth).resolve()
         return path.name if path.is_dir() else path.stem
 
     @property
     def predictions_root(self) -> str:
-        """Where predictions come from: the folder, the file, or ``live:`` and the model's name."""
-        return str(self.predictions) if self.live is None else self.live.place
+        """Where predictions come from: the folder, the file, or ``live:`` and the model's name.
+
+        The suite itself where they lie within it.
+        """
+        return str(self.predictions or self.ground_truth) if self.live is None else self.live.place
 
     @property
     def measured_profile(self) -> Profile:
@@ -169,17 +172,15 @@ class EvaluationRequest:
         Raises:
             InputError, PairingError: as :mod:`wbgpu.episodes.pairing` says.
         """
-        if self.live is not None:
-            return self._live_pairs(self.live)
-        assert self.predictions is not None
-        if self.ground_truth.is_file() and self.predictions.is_dir():
-            raise InputError(
-                f"ground truth {self.ground_truth} is a file and predictions {self.predictions} "
-                "is a folder; give two folders or two files"
-            )
+        if self.live is None:
+            return self.layout.pairs(self.ground_truth, self.predictions)
+        place = self.live.place
+        episodes = self.layout.episodes(self.ground_truth)
         if self.ground_truth.is_file():
-            return (pair_files(self.ground_truth, self.predictions),)
-        return pair_episodes(self.ground_truth, self.predictions)
+            return tuple(episode.with_prediction(Clip(Path(place))) for episode in episodes)
+        return tuple(
+            episode.with_prediction(Clip(Path(place, episode.episode_id))) for episode in episodes
+        )
 
     def logit_files(self, pairs: Sequence[EpisodePair]) -> dict[str, LogitFiles]:
         """Saved logits by episode id; none where no folder was given.
@@ -191,7 +192,7 @@ class EvaluationRequest:
             return {}
         return find_logits(self.logits, [pair.episode_id for pair in pairs])
 
-    def action_files(self, pairs: Sequence[EpisodePair]) -> dict[str, Path]:
+    def action_files(self, pairs: Sequence[Episode]) -> dict[str, Path]:
         """Saved actions by episode id; none where no folder was given.
 
         Raises:
@@ -201,17 +202,22 @@ class EvaluationRequest:
             return {}
         return find_actions(self.live.actions, [pair.episode_id for pair in pairs])
 
-    def _live_pairs(self, live: LiveModel) -> tuple[EpisodePair, ...]:
-        if self.ground_truth.is_file():
-            path = find_file(self.ground_truth, "ground-truth")
-            return (EpisodePair(path.name, path, Path(live.place)),)
-        return tuple(
-            EpisodePair(episode_id, path, Path(live.place, episode_id))
-            for episode_id, path in ground_truth_videos(self.ground_truth).items()
-        )
+    def actions(self, pairs: Sequence[Episode]) -> Mapping[str, Path | npt.NDArray[np.float32]]:
+        """What a model is told by episode id: saved actions, else those of the suite.
+
+        Raises:
+            InputError, PairingError: as :mod:`wbgpu.episodes.actions` says.
+        """
+        if self.live is None or self.live.actions is not None:
+            return self.action_files(pairs)
+        return {
+            pair.episode_id: pair.signals.action_vectors
+            for pair in pairs
+            if pair.signals is not None and pair.signals.action_vectors is not None
+        }
 
     def _check_predictions(self) -> None:
-        if (self.predictions is None) == (self.live is None):
+        if self.predictions is not None and self.live is not None:
             raise ConfigurationError(
                 "suite.predictions: give a folder of saved predictions, or a model that predicts "
                 "(model=...), and not both"

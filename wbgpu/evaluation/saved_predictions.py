@@ -33,7 +33,7 @@ class SavedPredictions:
 
     def __init__(self, folder: Path, pairs: Sequence[EpisodePair]) -> None:
         self._folder = folder
-        truths = {os.path.realpath(pair.ground_truth) for pair in pairs}
+        truths = {os.path.realpath(pair.ground_truth.path) for pair in pairs}
         for pair in pairs:
             if os.path.realpath(self._file(pair.episode_id)) in truths:
                 raise ConfigurationError(

@@ -40,7 +40,7 @@ def episode_cost(pair: EpisodePair) -> int:
     here, and fails where it is evaluated.
     """
     num_bytes = 0
-    for path in (pair.ground_truth, pair.prediction):
+    for path in (*pair.ground_truth.files, *pair.prediction.files):
         with suppress(OSError):
             num_bytes += path.stat().st_size
     return num_bytes

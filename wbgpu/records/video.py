@@ -27,6 +27,8 @@ class VideoInfo:
         backend: the decoder's name.
         device: where frames were really decoded, such as ``cpu``.
         fallback_reason: why the device asked for did not decode, or ``None``.
+        frames: which of the file's frames these are, ``start`` to ``stop - 1``; ``None`` for all.
+        region: which part of each, ``left, top, width, height`` in pixels; ``None`` for all.
     """
 
     path: str
@@ -43,6 +45,8 @@ class VideoInfo:
     backend: str
     device: str
     fallback_reason: str | None = None
+    frames: tuple[int, int] | None = None
+    region: tuple[int, int, int, int] | None = None
 
     @property
     def resolution(self) -> str:

@@ -6,11 +6,13 @@ changed since it was scored gives none, and the report says why.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from wbgpu.episodes.digests import file_sha256
+from wbgpu.records.clip import Clip
 from wbgpu.records.suite import EpisodeResult, SuiteResult
 
 
@@ -24,13 +26,13 @@ class FilmSide:
 
     Attributes:
         label: of its row and panel.
-        path: the file.
+        clip: its frames.
         first: index of the frame at horizon 1.
         num_steps: scored steps.
     """
 
     label: str
-    path: Path
+    clip: Clip
     first: int
     num_steps: int
 
@@ -76,7 +78,14 @@ def _side(
     digest = known.get(f"{kind}/{episode.episode_id}")
     if digest is not None and file_sha256(path) != digest:
         raise NoFilmError(f"{path} has changed since it was scored")
-    return FilmSide(label, path, result.num_context or 0, episode.num_steps)
+    return FilmSide(label, _clip(kind, path, episode), result.num_context or 0, episode.num_steps)
+
+
+def _clip(kind: str, path: Path, episode: EpisodeResult) -> Clip:
+    if episode.alignment is None:
+        return Clip(path)
+    video = episode.alignment.target if kind == "ground_truth" else episode.alignment.prediction
+    return dataclasses.replace(Clip.of(video), path=path)
 
 
 def _found(path: Path, folders: Sequence[Path]) -> Path | None:

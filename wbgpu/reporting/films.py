@@ -16,6 +16,7 @@ from wbgpu.records.film import Film, FilmRow
 from wbgpu.reporting.film_sides import FilmSide, NoFilmError
 from wbgpu.statistics.frame_statistics import UNIFORM_WINDOW
 from wbgpu.statistics.reference import uniform_ssim_map
+from wbgpu.video.clip_reader import open_clip
 from wbgpu.video.decoder import VideoReader
 from wbgpu.video.encode import write_video
 from wbgpu.video.pyav import PyavDecoder
@@ -62,9 +63,9 @@ def _film(sides: Sequence[FilmSide], episode_id: str) -> Film:
     panels: list[npt.NDArray[np.uint8]] = []
     fps = None
     for side in sides:
-        with decoder.open(side.path) as reader:
+        with open_clip(side.clip, decoder) as reader:
             if reader.info.num_frames < side.first + num_steps:
-                raise NoFilmError(f"{side.path} has fewer frames than were scored")
+                raise NoFilmError(f"{side.clip.path} has fewer frames than were scored")
             fps = fps or reader.info.fps
             strips.append(torch.cat([_frames(reader, side.first + h - 1, 1) for h in horizons]))
             panels.append(_panel(reader, side.first, num_video_steps))

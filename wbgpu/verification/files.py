@@ -11,6 +11,7 @@ from typing import Any
 from wbgpu.episodes.digests import dataset_identifier, file_sha256
 from wbgpu.episodes.logits import TENSORS, find_logits
 from wbgpu.errors import InputError
+from wbgpu.records.clip import Clip
 from wbgpu.records.suite import EpisodeResult, SuiteResult
 from wbgpu.records.verification import Check
 
@@ -41,7 +42,7 @@ def file_checks(
         roots: where the files lie now.
     """
     digests = _recorded(result, document)
-    truths: dict[str, Path] = {}
+    truths: dict[str, Clip] = {}
     for episode in result.episodes:
         for role in ("ground_truth", "prediction"):
             subject = f"{role}/{episode.episode_id}"
@@ -51,7 +52,7 @@ def file_checks(
                 yield Check(subject, "unknown", str(error))
                 continue
             if role == "ground_truth":
-                truths[episode.episode_id] = path
+                truths[episode.episode_id] = Clip(path)
             yield _file(subject, path, digests.get(subject), episode.failure is not None)
     yield from _logit_checks(result, digests, roots)
     yield _dataset(result, truths)
@@ -172,7 +173,7 @@ def _file(subject: str, path: Path, digest: Any, had_failed: bool) -> Check:
     return Check(subject, "verified", f"{path}{' (not scored)' if had_failed else ''}")
 
 
-def _dataset(result: SuiteResult, truths: Mapping[str, Path]) -> Check:
+def _dataset(result: SuiteResult, truths: Mapping[str, Clip]) -> Check:
     subject = "dataset_identifier"
     if result.dataset_identifier is None:
         return Check(subject, "unknown", "none was recorded")

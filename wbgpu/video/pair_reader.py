@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from torch import Tensor
 
+from wbgpu.records.clip import Clip
 from wbgpu.records.timeline import Timeline
+from wbgpu.video.clip_reader import open_clip
 from wbgpu.video.decoder import Decoder, VideoReader
 from wbgpu.video.resize import resize_frames
 from wbgpu.video.windows import EpisodeSource
@@ -99,9 +100,9 @@ class PairReader:
             return partial(function, *args, **kwargs)
         return self._side.submit(function, *args, **kwargs).result
 
-    def _open(self, path: Path) -> VideoReader:
+    def _open(self, clip: Clip) -> VideoReader:
         with self._timeline.span("open and check") as opening:
-            reader = self._decoder.open(path)
+            reader = open_clip(clip, self._decoder)
             opening.num_frames = reader.info.num_frames
         self._readers.append(reader)
         return reader

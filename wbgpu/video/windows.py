@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ import torch
 from torch import Tensor
 
 from wbgpu.errors import WbgpuError
+from wbgpu.records.clip import Clip
 from wbgpu.records.video import Alignment
 from wbgpu.video.frame_memory import empty_frames
 
@@ -22,13 +22,13 @@ class EpisodeSource:
 
     Attributes:
         episode_index: the number by which the loader's items name it.
-        target: the ground-truth video.
-        prediction: the predicted video.
+        target: the ground truth.
+        prediction: the predicted frames.
     """
 
     episode_index: int
-    target: Path
-    prediction: Path
+    target: Clip
+    prediction: Clip
 
 
 @dataclass(frozen=True, eq=False)

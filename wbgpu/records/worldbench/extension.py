@@ -73,10 +73,22 @@ def episode_extension(episode: EpisodeResult, composite: frozenset[str]) -> dict
     }
 
 
+def _video_part(video: VideoInfo) -> dict[str, Any]:
+    """What most videos do not have is left out."""
+    return {
+        key: value
+        for key, value in vars(video).items()
+        if value is not None or key not in ("frames", "region")
+    }
+
+
 def _alignment(alignment: Alignment | None) -> dict[str, Any] | None:
     if alignment is None:
         return None
-    videos = {"target": vars(alignment.target), "prediction": vars(alignment.prediction)}
+    videos = {
+        "target": _video_part(alignment.target),
+        "prediction": _video_part(alignment.prediction),
+    }
     return plain(vars(alignment) | videos)  # type: ignore[no-any-return]
 
 
@@ -221,7 +233,14 @@ def _video(node: Node) -> VideoInfo:
         backend=node["backend"].string(),
         device=node["device"].string(),
         fallback_reason=node.optional_string("fallback_reason"),
+        frames=_optional_integers(node, "frames"),
+        region=_optional_integers(node, "region"),
     )
+
+
+def _optional_integers(node: Node, key: str) -> Any:
+    found = node.get(key)
+    return None if found is None else tuple(element.integer() for element in found.elements())
 
 
 def _optional_strings(node: Node) -> tuple[str | None, ...]:

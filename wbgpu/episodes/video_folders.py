@@ -1,0 +1,66 @@
+"""Suites of videos: a folder of ground truth and one of predictions, or two files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wbgpu.episodes.pairing import Episode, EpisodePair, by_key, pair_with_predictions
+from wbgpu.episodes.videos import VIDEO_EXTENSIONS, find_file, find_videos
+from wbgpu.errors import ConfigurationError, InputError, PairingError
+from wbgpu.records.clip import Clip
+
+
+class VideoFolders:
+    """A `wbgpu.episodes.layout.Layout`: videos paired by relative path without extension."""
+
+    def episodes(self, ground_truth: Path) -> tuple[Episode, ...]:
+        """The videos below a folder, or the one file."""
+        if ground_truth.is_file():
+            return (Episode(ground_truth.name, Clip(find_file(ground_truth, "ground-truth"))),)
+        return tuple(
+            Episode(episode_id, Clip(path))
+            for episode_id, path in ground_truth_videos(ground_truth).items()
+        )
+
+    def pairs(self, ground_truth: Path, predictions: Path | None) -> tuple[EpisodePair, ...]:
+        """Two folders, or two files."""
+        if predictions is None:
+            raise ConfigurationError(
+                "suite.predictions: give a folder of saved predictions, or a model that predicts "
+                "(model=...), and not both"
+            )
+        if ground_truth.is_file() and predictions.is_dir():
+            raise InputError(
+                f"ground truth {ground_truth} is a file and predictions {predictions} "
+                "is a folder; give two folders or two files"
+            )
+        if ground_truth.is_file():
+            return (pair_files(ground_truth, predictions),)
+        return pair_with_predictions(self.episodes(ground_truth), ground_truth, predictions)
+
+
+def ground_truth_videos(root: Path) -> dict[str, Path]:
+    """Videos of a suite by episode id, sorted.
+
+    Raises:
+        InputError: as `find_videos`.
+        PairingError: no video at all, or two that differ only in their extension.
+    """
+    videos = find_videos(root, "ground-truth")
+    if not videos:
+        raise PairingError(
+            f"no videos under {root}; looked for files ending in {', '.join(VIDEO_EXTENSIONS)}"
+        )
+    by_key(videos, root)
+    return videos
+
+
+def pair_files(ground_truth: Path, prediction: Path) -> EpisodePair:
+    """One episode from two files; its id is the ground truth's file name.
+
+    Raises:
+        InputError: a file is missing, not a file, or has an unsupported extension.
+    """
+    for path, role in ((ground_truth, "ground-truth"), (prediction, "prediction")):
+        find_file(path, role)
+    return Episode(ground_truth.name, Clip(ground_truth)).with_prediction(Clip(prediction))

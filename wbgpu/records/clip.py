@@ -1,0 +1,37 @@
+"""Where the frames of one side of an episode lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wbgpu.records.video import VideoInfo
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Frames on disk: a file, part of a file, or a folder of images.
+
+    Attributes:
+        path: the file, or the folder of images.
+        images: the image files in the order of their frames; empty where the path is a file.
+        frames: which of the file's frames, ``start`` to ``stop - 1``; ``None`` for all.
+        region: which part of each frame, ``left, top, width, height`` in pixels; ``None`` for all.
+        fps: frames per second, where the file does not say them.
+    """
+
+    path: Path
+    images: tuple[Path, ...] = ()
+    frames: tuple[int, int] | None = None
+    region: tuple[int, int, int, int] | None = None
+    fps: float | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read."""
+        return self.images or (self.path,)
+
+    @classmethod
+    def of(cls, info: VideoInfo) -> Clip:
+        """What a reader has described, apart from ``images``, which are found again."""
+        return cls(Path(info.path), frames=info.frames, region=info.region, fps=info.fps)

@@ -1,0 +1,107 @@
+"""Open whatever a clip is, as if it were a video of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import TracebackType
+
+import torch
+from torch import Tensor
+
+from wbgpu.errors import VideoError
+from wbgpu.records.clip import Clip
+from wbgpu.records.video import VideoInfo
+from wbgpu.video.decoder import Decoder, VideoReader, check_range
+
+
+def open_clip(clip: Clip, decoder: Decoder) -> VideoReader:
+    """Open the frames of one side of an episode.
+
+    Args:
+        clip: where they lie.
+        decoder: opens videos.
+
+    Raises:
+        VideoError: as `Decoder.open`, or the clip asks for frames or pixels that are not there.
+    """
+    reader = decoder.open(clip.path)
+    if clip.frames is None and clip.region is None:
+        return reader
+    try:
+        return PartReader(reader, clip)
+    except BaseException:
+        reader.close()
+        raise
+
+
+class PartReader:
+    """Some frames of a video, or a region of each; a `VideoReader`.
+
+    Args:
+        reader: of the whole video; closed with this one.
+        clip: says which part.
+
+    Raises:
+        VideoError: the part is not within the video.
+    """
+
+    def __init__(self, reader: VideoReader, clip: Clip) -> None:
+        whole = reader.info
+        start, stop = clip.frames or (0, whole.num_frames)
+        if not 0 <= start < stop <= whole.num_frames:
+            raise VideoError(
+                clip.path,
+                f"frames {start} to {stop} are wanted, but it has {whole.num_frames} frame(s), "
+                "counted from 0",
+            )
+        left, top, width, height = clip.region or (0, 0, whole.width, whole.height)
+        if (
+            min(left, top) < 0
+            or min(width, height) < 1
+            or left + width > whole.width
+            or top + height > whole.height
+        ):
+            raise VideoError(
+                clip.path,
+                f"the region {width}x{height} at ({left}, {top}) is wanted, but its frames are "
+                f"{whole.resolution}",
+            )
+        self._reader = reader
+        self._start = start
+        self._rows, self._columns = slice(top, top + height), slice(left, left + width)
+        self._info = dataclasses.replace(
+            whole,
+            num_frames=stop - start,
+            height=height,
+            width=width,
+            fps=whole.fps or clip.fps,
+            frames=clip.frames,
+            region=clip.region,
+        )
+
+    @property
+    def info(self) -> VideoInfo:
+        """Of the part."""
+        return self._info
+
+    def read(self, start: int, stop: int) -> Tensor:
+        """As :meth:`VideoReader.read`, counted from the part's first frame."""
+        check_range(self._info, start, stop)
+        frames = self._reader.read(self._start + start, self._start + stop)
+        part = frames[:, :, self._rows, self._columns]
+        return part.contiguous(memory_format=torch.channels_last)
+
+    def close(self) -> None:
+        """Free the decoder."""
+        self._reader.close()
+
+    def __enter__(self) -> PartReader:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
