@@ -33,6 +33,7 @@ _COMMANDS = {
     "sweep-report": "wbgpu.cli.sweep_report",
     "dashboard": "wbgpu.cli.dashboard",
     "demo": "wbgpu.cli.demo",
+    "conformance": "wbgpu.cli.conformance",
 }
 
 

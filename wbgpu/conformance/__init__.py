@@ -1,0 +1,1 @@
+"""Published and closed-form values, computed again by this installation."""
