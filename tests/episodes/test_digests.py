@@ -51,3 +51,13 @@ def test_images_are_digested_in_order_by_name_and_bytes(tmp_path: Path) -> None:
     expected = hashlib.sha256(listing.encode()).hexdigest()
     assert clip_sha256(Clip(tmp_path, images=tuple(images))) == expected
     assert clip_sha256(Clip(tmp_path, images=tuple(reversed(images)))) != expected
+
+
+def test_a_file_that_clips_share_is_read_once(tmp_path: Path) -> None:
+    """A hundred episodes in a file of a gigabyte would be a hundred gigabytes to read."""
+    path, known = tmp_path / "all.mp4", dict[Path, str]()
+    path.write_text("1")
+    first = clip_sha256(Clip(path, frames=(0, 3)), known=known)
+    assert known == {path: first}
+    path.unlink()
+    assert clip_sha256(Clip(path, frames=(3, 5)), known=known) == first

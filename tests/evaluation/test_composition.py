@@ -7,7 +7,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 
 from wbgpu.errors import ConfigurationError
-from wbgpu.evaluation.composition import composed, explain, is_named
+from wbgpu.evaluation.composition import composed, explain, is_named, without_options
 
 
 def explained(config_name, *overrides):
@@ -48,3 +48,8 @@ def test_an_override_names_all_that_is_below_it():
     assert is_named(["+a.b=1"], "a.b.c")
     assert not is_named(["a.b=1"], "a.bc")
     assert isinstance(explain(ValueError("why"), (), "eval"), ConfigurationError)
+
+
+def test_an_option_of_a_group_is_no_value_of_its_keys():
+    """suite=lerobot and a folder given as an argument go together."""
+    assert without_options(["suite=lerobot", "suite.actions=x"]) == ["suite.actions=x"]

@@ -43,6 +43,7 @@ def test_reports_name_the_checkpoint_file_and_the_actions() -> None:
         assert "runs/step00900.pt (sha256 0123456789ab)" in text
         assert "bridge/actions" in text
     assert "- Actions: none" in result_report(_live())
+    assert "- Actions: those of the suite" in result_report(_live(None, "1f"))
 
 
 @pytest.mark.parametrize(

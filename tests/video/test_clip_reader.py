@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests.video.awkward_files import encode, pictures
 from wbgpu.errors import VideoError
 from wbgpu.records.clip import Clip
 from wbgpu.video.clip_reader import open_clip
@@ -57,3 +59,23 @@ def test_a_part_that_is_not_there_is_an_error_that_names_the_file(
 ) -> None:
     with pytest.raises(VideoError, match=rf"all\.mp4: .*{message}"):
         open_clip(Clip(video[0], **clip), PyavDecoder())
+
+
+def test_frames_found_by_a_rate_that_is_not_the_videos(video: tuple[Path, torch.Tensor]) -> None:
+    """Frame 3 would be sought at 1 s and lie at 0.6 s."""
+    with open_clip(Clip(video[0], frames=(3, 8), fps=5.0), PyavDecoder()) as reader:
+        assert reader.info.fps == 5
+    with pytest.raises(VideoError, match=r"all\.mp4: it has 5 frames per second, but 3 are decl"):
+        open_clip(Clip(video[0], frames=(3, 8), fps=3.0), PyavDecoder())
+
+
+def test_frames_found_by_a_rate_in_a_video_without_one(tmp_path: Path) -> None:
+    """A gap in the times means that its frames are not where the rate says."""
+    base = Fraction(1, 5)
+    path = encode(
+        tmp_path / "uneven.mp4", pictures(5, 48, 64), pts=(0, 1, 2, 10, 11), time_base=base
+    )
+    with open_clip(Clip(path, frames=(0, 3)), PyavDecoder()) as reader:
+        assert reader.info.is_variable_frame_rate
+    with pytest.raises(VideoError, match=r"uneven\.mp4: its frames come unevenly"):
+        open_clip(Clip(path, frames=(0, 3), fps=5.0), PyavDecoder())

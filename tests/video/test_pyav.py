@@ -132,3 +132,66 @@ def test_a_long_video_is_described_like_a_short_one(tmp_path, monkeypatch, name)
     limit_kept_pixels(monkeypatch, 0)
     for _ in range(20):
         assert PyavDecoder().open(path).info == expected
+
+
+def _shuffled_reads(path, num_frames):
+    with PyavDecoder().open(path) as reader:
+        order = np.random.default_rng(0).permutation(num_frames).tolist()
+        return {index: reader.read(index, index + 1)[0] for index in order}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "av1_video.mkv",
+        "discard_first_keyframe.mp4",
+        "h265_video.mp4",
+        "test_non_zero_start.mp4",
+        "testsrc2_vp9.webm",
+        "animated.gif",
+    ],
+)
+def test_seeking_gives_the_frames_of_reading_through(shared, monkeypatch, name):
+    """Edit lists, pictures before their keyframe, times that start late: a seek lands elsewhere."""
+    path = shared / "data/decode_corpus" / name
+    with PyavDecoder().open(path) as reader:
+        num_frames = min(reader.info.num_frames, 40)
+        expected = reader.read(0, num_frames)
+    limit_kept_pixels(monkeypatch, 0)
+    monkeypatch.setattr(pyav, "_MOST_FRAMES_PASSED_OVER", 0)
+    for index, frame in _shuffled_reads(path, num_frames).items():
+        assert torch.equal(frame, expected[index]), index
+
+
+def test_a_later_part_of_a_long_video_is_not_decoded_from_the_start(tmp_path, monkeypatch):
+    """With a hundred episodes in a file, each would cost the decoding of all before it."""
+    path = encode(tmp_path / "long.mp4", pictures(120, 48, 64), options={"g": "10"})
+    limit_kept_pixels(monkeypatch, 0)
+    starts = []
+    original = pyav._decode_from_start
+    monkeypatch.setattr(pyav, "_decode_from_start", lambda *a: starts.append(a) or original(*a))
+    with PyavDecoder().open(path) as reader:
+        decoded = []
+        check = reader._check
+        reader._check = lambda frame: (decoded.append(frame.pts), check(frame))
+        part = reader.read(95, 100)
+        assert len(decoded) <= 15
+        assert len(starts) == 1, "where the reader was opened, which decodes nothing yet"
+        assert torch.equal(part, torch.cat([reader.read(0, 120)[95:100]]))
+
+
+def test_a_long_video_is_looked_through_once_for_all_its_episodes(tmp_path, monkeypatch):
+    """Unless the file has changed since."""
+    path = encode(tmp_path / "long.mp4", pictures(10, 48, 64))
+    limit_kept_pixels(monkeypatch, 0)
+    probed = []
+    original = pyav.probe
+    monkeypatch.setattr(pyav, "probe", lambda *a, **k: probed.append(a) or original(*a, **k))
+    with PyavDecoder().open(path) as first, PyavDecoder().open(path) as second:
+        assert first.info == second.info
+        assert torch.equal(first.read(4, 10), second.read(4, 10))
+    assert len(probed) == 1
+    encode(path, pictures(9, 48, 64))
+    with PyavDecoder().open(path) as changed:
+        assert changed.info.num_frames == 9
+    assert len(probed) == 2

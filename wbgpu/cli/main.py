@@ -24,6 +24,7 @@ _COMMANDS = {
     "eval-batch": "wbgpu.cli.eval_batch",
     "eval-video": "wbgpu.cli.eval_video",
     "eval-videos": "wbgpu.cli.eval_videos",
+    "import-lerobot": "wbgpu.cli.import_lerobot",
     "regret": "wbgpu.cli.regret",
     "bench": "wbgpu.cli.bench",
     "gate": "wbgpu.cli.gate",

@@ -52,7 +52,10 @@ def file_sha256(
 
 
 def clip_sha256(
-    clip: Clip, episode_id: str | None = None, dataset: DatasetDigest | None = None
+    clip: Clip,
+    episode_id: str | None = None,
+    dataset: DatasetDigest | None = None,
+    known: dict[Path, str] | None = None,
 ) -> str:
     """Hex SHA-256 of what a clip is read from: of the file's bytes, or of the list of images.
 
@@ -64,14 +67,16 @@ def clip_sha256(
         episode_id: its episode; needed with ``dataset``.
         dataset: a digest that the clip is added to as well. A whole file enters it by its bytes,
             as in worldbench; anything else by its digest and which part it is.
+        known: digests of files that several clips share, kept for the next call.
     """
-    if not clip.images and clip.frames is None and clip.region is None:
+    if not clip.images and clip.frames is None and clip.region is None and dataset is not None:
         return file_sha256(clip.path, episode_id, dataset)
     if clip.images:
         lines = [f"{file_sha256(image)}  {image.name}\n" for image in clip.images]
         digest = hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
     else:
-        digest = file_sha256(clip.path)
+        known = {} if known is None else known
+        digest = known[clip.path] = known.get(clip.path) or file_sha256(clip.path)
     if dataset is not None:
         dataset.begin(episode_id or "")
         dataset.add(f"{digest} {clip.frames} {clip.region}".encode())
@@ -80,7 +85,7 @@ def clip_sha256(
 
 def dataset_identifier(clips: Mapping[str, Clip]) -> str:
     """``sha256:...`` of ground truth by episode id."""
-    dataset = DatasetDigest()
+    dataset, known = DatasetDigest(), dict[Path, str]()
     for episode_id, clip in sorted(clips.items()):
-        clip_sha256(clip, episode_id, dataset)
+        clip_sha256(clip, episode_id, dataset, known)
     return dataset.identifier()

@@ -61,6 +61,11 @@ def is_named(overrides: Sequence[str], key: str) -> bool:
     return any(key == name or key.startswith(f"{name}.") for name in named)
 
 
+def without_options(overrides: Sequence[str]) -> list[str]:
+    """The overrides that do not choose an option of a group."""
+    return [override for override in overrides if override not in _choices(overrides)]
+
+
 def set_value(config: DictConfig, key: str, value: Any) -> None:
     """Set a dotted key verbatim, free of interpolation."""
     if isinstance(value, str):

@@ -16,7 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 from wbgpu.episodes.layout import Layout
 from wbgpu.episodes.video_folders import VideoFolders
 from wbgpu.errors import ConfigurationError
-from wbgpu.evaluation.composition import composed, explain, is_named, set_value
+from wbgpu.evaluation.composition import composed, explain, is_named, set_value, without_options
 from wbgpu.evaluation.journal import journal_in
 from wbgpu.evaluation.live_configuration import live_from
 from wbgpu.evaluation.request import EvaluationRequest, resolve_device
@@ -68,7 +68,8 @@ def compose(
     check_metric_names(config, overrides)
     apply_defaults(config, defaults or {}, overrides)
     for key, value in (values or {}).items():
-        if is_named(overrides, key):
+        # An option of a group, such as suite=frames, only says where the key's default comes from.
+        if is_named(without_options(overrides), key):
             raise ConfigurationError(
                 f"{key} is given twice: as an override and as {value!r} by a flag or argument; "
                 "keep one"

@@ -47,6 +47,7 @@ class InputDigests:
         self._timeline = timeline
         self._lock = threading.Lock()
         self._known: dict[str, str] = {}
+        self._known_files: dict[Path, str] = {}
         self._complete: set[int] = set()
         self._stopped = False
 
@@ -123,7 +124,9 @@ class InputDigests:
             return True
         try:
             with self._timeline.span("digests", num_bytes=_num_bytes(clip)):
-                self._known[key] = clip_sha256(clip, key.partition("/")[2], dataset)
+                self._known[key] = clip_sha256(
+                    clip, key.partition("/")[2], dataset, self._known_files
+                )
         except OSError:
             return False
         return True

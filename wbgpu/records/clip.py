@@ -17,7 +17,8 @@ class Clip:
         images: the image files in the order of their frames; empty where the path is a file.
         frames: which of the file's frames, ``start`` to ``stop - 1``; ``None`` for all.
         region: which part of each frame, ``left, top, width, height`` in pixels; ``None`` for all.
-        fps: frames per second, where the file does not say them.
+        fps: frames per second, where the file does not say them. Where ``frames`` were found by
+            their times, the rate by which they were; a file with another is refused.
     """
 
     path: Path

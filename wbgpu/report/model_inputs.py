@@ -45,7 +45,8 @@ def _provenance(result: SuiteResult) -> Provenance | None:
 
 
 def _folder(provenance: Provenance) -> str:
-    return _setting(provenance, "suite", "actions") or "none"
+    given = _setting(provenance, "suite", "actions")
+    return given or ("those of the suite" if _digests(provenance) else "none")
 
 
 def _digests(provenance: Provenance) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ def file_checks(
                 yield Check(subject, "unknown", str(error))
                 continue
             if role == "ground_truth":
-                truths[episode.episode_id] = Clip(path)
+                truths[episode.episode_id] = _part(path, episode)
             yield _file(subject, path, digests.get(subject), episode.failure is not None)
     yield from _logit_checks(result, digests, roots)
     yield _dataset(result, truths)
@@ -132,12 +133,29 @@ def video_path(result: SuiteResult, episode: EpisodeResult, role: str, roots: In
         below = PurePosixPath(episode.episode_id)
     if ".." in below.parts or below.is_absolute():
         raise UnsafePathError(f"{recorded!r} has '..' in it and is not followed")
+    return recorded_root(result, role, roots) / below
+
+
+def recorded_root(result: SuiteResult, role: str, roots: InputRoots) -> Path:
+    """The root of ground truth or predictions.
+
+    Args:
+        result: whose it is.
+        role: ``ground_truth`` or ``prediction``.
+        roots: where the files lie now.
+
+    Raises:
+        UnsafePathError: the recorded path has ``..`` in it, and none was given.
+    """
+    if role == "ground_truth":
+        given, root, flag = roots.ground_truth, result.ground_truth_root, "--ground-truth"
+    else:
+        given, root, flag = roots.predictions, result.predictions_root, "--predictions"
     if given is not None:
-        return given / below
+        return given
     if ".." in PurePosixPath(root).parts:
-        flag = "--ground-truth" if role == "ground_truth" else "--predictions"
         raise UnsafePathError(f"{root!r} has '..' in it and is not followed; say where with {flag}")
-    return Path(root) / below
+    return Path(root)
 
 
 def _recorded(result: SuiteResult, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,12 +191,24 @@ def _file(subject: str, path: Path, digest: Any, had_failed: bool) -> Check:
     return Check(subject, "verified", f"{path}{' (not scored)' if had_failed else ''}")
 
 
+def _part(path: Path, episode: EpisodeResult) -> Clip:
+    """The file, or which part of it the episode is."""
+    if episode.alignment is None:
+        return Clip(path)
+    return dataclasses.replace(Clip.of(episode.alignment.target), path=path)
+
+
 def _dataset(result: SuiteResult, truths: Mapping[str, Clip]) -> Check:
     subject = "dataset_identifier"
     if result.dataset_identifier is None:
         return Check(subject, "unknown", "none was recorded")
     if len(truths) < len(result.episodes):
         return Check(subject, "unknown", "not all ground truth could be read")
+    if any(clip.frames for clip in truths.values()):
+        for episode in result.episodes:
+            if episode.alignment is None:
+                reason = f"which part of its file {episode.episode_id} is was not recorded"
+                return Check(subject, "unknown", reason)
     try:
         found = dataset_identifier(truths)
     except OSError as error:

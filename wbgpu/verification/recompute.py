@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,24 @@ from typing import Any
 import torch
 from omegaconf import OmegaConf
 
+from wbgpu.episodes.layout import Layout
 from wbgpu.episodes.logits import find_logits
+from wbgpu.episodes.pairing import Episode, EpisodePair
 from wbgpu.evaluation.configuration import request_from
+from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.evaluation.run import run
 from wbgpu.records.metric import MetricOutcome
 from wbgpu.records.suite import EpisodeResult, SuiteResult
 from wbgpu.records.verification import Check
-from wbgpu.verification.files import InputRoots, UnsafePathError, logits_root, video_path
+from wbgpu.verification.files import (
+    InputRoots,
+    UnsafePathError,
+    logits_root,
+    recorded_root,
+    video_path,
+)
+
+_VIDEO_FOLDERS = "wbgpu.episodes.video_folders.VideoFolders"
 
 TOLERANCE = 1e-5
 """Of a value, or of this fraction of it: another device's arithmetic moves numbers by less."""
@@ -66,7 +79,49 @@ def recompute_checks(
 def _score(
     result: SuiteResult, episodes: Sequence[EpisodeResult], roots: InputRoots
 ) -> SuiteResult:
-    """Evaluate the episodes from a folder of links to their files."""
+    """Evaluate some of a result's episodes."""
+    assert result.provenance is not None
+    settings = (result.provenance.configuration.get("suite") or {}).get("layout")
+    if settings and settings.get("_target_") != _VIDEO_FOLDERS:
+        return _score_in_place(result, episodes, roots)
+    return _score_links(result, episodes, roots)
+
+
+def _score_in_place(
+    result: SuiteResult, episodes: Sequence[EpisodeResult], roots: InputRoots
+) -> SuiteResult:
+    """From where they lie; a layout of its own finds its episodes nowhere else."""
+    assert result.provenance is not None
+    configuration = dict(result.provenance.configuration)
+    suite = dict(configuration["suite"])
+    suite["ground_truth"] = str(recorded_root(result, "ground_truth", roots))
+    if suite.get("predictions") is not None:
+        suite["predictions"] = str(recorded_root(result, "prediction", roots))
+    request = _request(configuration | {"suite": suite})
+    ids = frozenset(episode.episode_id for episode in episodes)
+    return run(dataclasses.replace(request, layout=_SomeEpisodes(request.layout, ids)))
+
+
+@dataclass(frozen=True)
+class _SomeEpisodes:
+    """A layout that leaves out all others."""
+
+    layout: Layout
+    ids: frozenset[str]
+
+    def episodes(self, ground_truth: Path) -> tuple[Episode, ...]:
+        found = self.layout.episodes(ground_truth)
+        return tuple(episode for episode in found if episode.episode_id in self.ids)
+
+    def pairs(self, ground_truth: Path, predictions: Path | None) -> tuple[EpisodePair, ...]:
+        found = self.layout.pairs(ground_truth, predictions)
+        return tuple(pair for pair in found if pair.episode_id in self.ids)
+
+
+def _score_links(
+    result: SuiteResult, episodes: Sequence[EpisodeResult], roots: InputRoots
+) -> SuiteResult:
+    """From a folder of links to their files."""
     assert result.provenance is not None
     with tempfile.TemporaryDirectory(prefix="wbgpu-verify-") as name:
         folder = Path(name)
@@ -85,11 +140,14 @@ def _score(
                 target.symlink_to(source)
         if (root := logits_root(result, roots)) is not None:
             suite["logits"] = str(_link_logits(root, folder, episodes))
-        configuration["suite"] = suite
-        if str(configuration.get("device")).startswith("cuda") and not torch.cuda.is_available():
-            configuration["device"] = "auto"
-        request = request_from(OmegaConf.create(_verbatim(configuration)))
-        return run(request)
+        return run(_request(configuration | {"suite": suite}))
+
+
+def _request(configuration: Mapping[str, Any]) -> EvaluationRequest:
+    here = dict(configuration)
+    if str(here.get("device")).startswith("cuda") and not torch.cuda.is_available():
+        here["device"] = "auto"
+    return request_from(OmegaConf.create(_verbatim(here)))
 
 
 def _link_logits(root: Path, folder: Path, episodes: Sequence[EpisodeResult]) -> Path:

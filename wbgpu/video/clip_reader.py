@@ -54,6 +54,8 @@ class PartReader:
                 f"frames {start} to {stop} are wanted, but it has {whole.num_frames} frame(s), "
                 "counted from 0",
             )
+        if clip.frames is not None and clip.fps is not None:
+            _check_times(whole, stop, clip.fps)
         left, top, width, height = clip.region or (0, 0, whole.width, whole.height)
         if (
             min(left, top) < 0
@@ -105,3 +107,23 @@ class PartReader:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _check_times(whole: VideoInfo, stop: int, fps: float) -> None:
+    """Refuse a file whose frames do not lie where the declared rate says."""
+    if whole.is_variable_frame_rate:
+        raise VideoError(
+            whole.path,
+            f"its frames come unevenly, so those of an episode cannot be found at the {fps:g} per "
+            "second that are declared. Re-encode it at a constant rate.",
+        )
+    if whole.fps is None:
+        return
+    seconds_off = abs(stop / whole.fps - stop / fps)
+    if seconds_off > 0.5 / fps:
+        raise VideoError(
+            whole.path,
+            f"it has {whole.fps:g} frames per second, but {fps:g} are declared: by frame {stop} "
+            f"they differ by {seconds_off:.3f} s, more than half a frame. Correct the declared "
+            "rate, or re-encode the video.",
+        )

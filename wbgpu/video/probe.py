@@ -15,7 +15,7 @@ packets is whole as far as the file says; compare frame counts.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -58,6 +58,7 @@ def probe(
     verify: bool | Literal["later"] = True,
     num_threads: int = 1,
     on_frame: Callable[[VideoFrame], None] | None = None,
+    on_times: Callable[[Sequence[int]], None] | None = None,
 ) -> VideoInfo:
     """Describe a video and, with ``verify``, decode all of it once to see that it is whole.
 
@@ -70,6 +71,8 @@ def probe(
             video whose packets are one frame each; whoever reads its frames looks for damage then.
         num_threads: decoding threads; 0 lets FFmpeg choose.
         on_frame: is given every decoded frame.
+        on_times: is given when each frame is presented, rising, in ticks of the stream's time base,
+            if the file says so for all of them.
 
     Returns:
         With ``pyav`` as backend; a decoder puts its own name there.
@@ -88,8 +91,10 @@ def probe(
         scan.raise_if_damaged()
         scan.raise_if_end_is_missing(container)
         if not can_wait or scan.has_a_frame_a_packet():
+            if on_times is not None and scan.has_times():
+                on_times(scan.presentation_ticks)
             return scan.describe()  # here, because a closed container forgets its frame rate
-    return probe(path, num_threads=num_threads, on_frame=on_frame)
+    return probe(path, num_threads=num_threads, on_frame=on_frame, on_times=on_times)
 
 
 def _is_long(container: InputContainer, stream: VideoStream) -> bool:

@@ -7,12 +7,19 @@ read: 23 ms of one core for a pair of 20-frame 256x256 H.264 videos, where decor
 (H.264, HEVC, VP9 and AV1 in mp4 or Matroska), so that damage is reported where it is met; what lies
 behind the last frame that is asked for is not decoded. Other long videos are decoded twice, first
 to count and check, then for their frames.
+
+Episodes may share a long video (LeRobot v3.0). What was found out about it is remembered, and its
+frames are read from the last keyframe before them, if that gives the frame that is expected there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from dataclasses import replace
+import threading
+from collections import OrderedDict
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from itertools import dropwhile
 from pathlib import Path
 from types import TracebackType
 
@@ -30,6 +37,9 @@ from wbgpu.video.decoder import check_range
 from wbgpu.video.frame_memory import empty_frames
 from wbgpu.video.probe import MAX_KEPT_PIXELS, probe
 from wbgpu.video.stream import ADVICE, open_video_stream
+
+_MOST_FRAMES_PASSED_OVER = 32
+"""Decoded on the way to a later frame, rather than seek."""
 
 
 class PyavDecoder:
@@ -70,11 +80,72 @@ def open_on_cpu(
     Raises:
         VideoError: missing, empty, not a video, damaged or incomplete.
     """
-    kept = KeptFrames()
-    info = probe(path, verify="later", num_threads=num_threads, on_frame=kept.add)
-    has_all = kept.all is not None and len(kept.all) == info.num_frames
-    info = replace(info, backend=backend, fallback_reason=fallback_reason)
-    return PyavReader(info, num_threads, kept.all if has_all else None)
+    found, decoded = _LONG_VIDEOS.find(path), None
+    if found is None:
+        kept, times = KeptFrames(), _Times()
+        info = probe(
+            path, verify="later", num_threads=num_threads, on_frame=kept.add, on_times=times.take
+        )
+        decoded = kept.all if kept.all is not None and len(kept.all) == info.num_frames else None
+        found = LongVideo(info, times.ticks)
+        if decoded is None:
+            _LONG_VIDEOS.add(path, found)
+    info = replace(found.info, path=str(path), backend=backend, fallback_reason=fallback_reason)
+    return PyavReader(info, num_threads, decoded, found.ticks)
+
+
+@dataclass(frozen=True)
+class LongVideo:
+    """What was found out about a video whose frames are not kept.
+
+    Attributes:
+        info: as `probe` describes it.
+        ticks: int64 ``[frames]``, when each is presented, or none where the file does not say.
+    """
+
+    info: VideoInfo
+    ticks: npt.NDArray[np.int64]
+
+
+class _LongVideos:
+    """The last few of them, by file, as long as it is the same."""
+
+    def __init__(self, max_videos: int = 16) -> None:
+        self._max_videos = max_videos
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[str, int, int], LongVideo] = OrderedDict()
+
+    def find(self, path: str | Path) -> LongVideo | None:
+        key = self._key(path)
+        with self._lock:
+            return None if key is None else self._known.get(key)
+
+    def add(self, path: str | Path, video: LongVideo) -> None:
+        if (key := self._key(path)) is None:
+            return
+        with self._lock:
+            self._known[key] = video
+            if len(self._known) > self._max_videos:
+                self._known.popitem(last=False)
+
+    @staticmethod
+    def _key(path: str | Path) -> tuple[str, int, int] | None:
+        try:
+            status = Path(path).stat()
+        except OSError:
+            return None
+        return str(Path(path).absolute()), status.st_size, status.st_mtime_ns
+
+
+_LONG_VIDEOS = _LongVideos()
+
+
+class _Times:
+    def __init__(self) -> None:
+        self.ticks: npt.NDArray[np.int64] = np.empty(0, np.int64)
+
+    def take(self, ticks: Sequence[int]) -> None:
+        self.ticks = np.asarray(ticks, np.int64)
 
 
 class KeptFrames:
@@ -105,12 +176,21 @@ class PyavReader:
         info: what :func:`wbgpu.video.probe.probe` found.
         num_threads: FFmpeg threads; 0 lets FFmpeg choose.
         decoded: all frames, if they were kept; otherwise they are decoded from the file.
+        ticks: see `LongVideo`.
     """
 
-    def __init__(self, info: VideoInfo, num_threads: int, decoded: list[VideoFrame] | None) -> None:
+    def __init__(
+        self,
+        info: VideoInfo,
+        num_threads: int,
+        decoded: list[VideoFrame] | None,
+        ticks: npt.NDArray[np.int64],
+    ) -> None:
         self._info = info
         self._num_threads = num_threads
         self._decoded = decoded
+        # Seeking goes by time, so every frame needs its own.
+        self._ticks = ticks if (np.diff(ticks) > 0).all() else ticks[:0]
         self._converter: Graph | None = None
         self._stream = _decode_from_start(info.path, num_threads)
         self._position = 0
@@ -158,10 +238,8 @@ class PyavReader:
         if self._decoded is not None:
             yield from self._decoded[start:stop]
             return
-        if start < self._position:
-            self._stream.close()
-            self._stream = _decode_from_start(self._info.path, self._num_threads)
-            self._position = 0
+        if not 0 <= start - self._position <= _MOST_FRAMES_PASSED_OVER:
+            self._jump(start)
         while self._position < stop:
             frame = self._next()
             if frame is None:
@@ -172,6 +250,22 @@ class PyavReader:
                 yield frame
         if self._position == self._info.num_frames and self._next() is not None:
             raise self._undecodable("there are more frames than packets")
+
+    def _jump(self, start: int) -> None:
+        """Go on from the last keyframe at or before a frame, or else from the first frame."""
+        self._stream.close()
+        path, self._position = self._info.path, 0
+        if len(self._ticks) and start > 0:
+            frames = _decode_from_keyframe(path, self._num_threads, int(self._ticks[start]))
+            with suppress(av.FFmpegError, StopIteration):
+                keyframe = next(frames)
+                ticks = -1 if keyframe.pts is None else keyframe.pts
+                place = int(np.searchsorted(self._ticks, ticks))
+                if place <= start and self._ticks[place] == ticks:
+                    self._stream, self._position = _led_by(keyframe, frames), place
+                    return
+            frames.close()
+        self._stream = _decode_from_start(path, self._num_threads)
 
     def _next(self) -> VideoFrame | None:
         try:
@@ -219,6 +313,25 @@ def _decode_from_start(path: str, num_threads: int) -> Generator[VideoFrame, Non
     container, stream = open_video_stream(Path(path), num_threads)
     with container:
         yield from container.decode(stream)
+
+
+def _decode_from_keyframe(
+    path: str, num_threads: int, ticks: int
+) -> Generator[VideoFrame, None, None]:
+    """From the last keyframe at or before a time, without what is shown before it."""
+    container, stream = open_video_stream(Path(path), num_threads)
+    with container:
+        container.seek(ticks, stream=stream)
+        # Pictures shown before a keyframe may depend on others that come before it.
+        yield from dropwhile(lambda frame: not frame.key_frame, container.decode(stream))
+
+
+def _led_by(
+    first: VideoFrame, others: Generator[VideoFrame, None, None]
+) -> Generator[VideoFrame, None, None]:
+    with closing(others):
+        yield first
+        yield from others
 
 
 def _to_rgb24(frame: VideoFrame) -> Graph:
