@@ -161,6 +161,30 @@ def sign_flips(num_runs: int, seed: int = 5) -> Iterator[dict[str, object]]:
         yield {"num_episodes": size, "rejects": rejected / num_runs}
 
 
+def clustered(num_runs: int, seed: int = 7) -> Iterator[dict[str, object]]:
+    """FAIL and PASS rates at the margin where episodes of a cluster move together."""
+    for sizes in ([5] * 6, [10, 5, 4, 3, 2, 1], [20, 1, 1, 1, 1, 1]):
+        for own in (1.0, 0.3):
+            rng = np.random.default_rng([seed, sizes[0], round(10 * own)])
+            clusters = np.repeat(np.arange(len(sizes)), sizes)
+            wrong_fail = wrong_pass = 0
+            for run in range(num_runs):
+                changes = own * rng.normal(size=len(sizes))[clusters]
+                changes += math.sqrt(1 - own**2 + 0.01) * rng.normal(size=len(clusters))
+                sample = PairedSample.of(changes.tolist(), clusters.tolist())
+                found = mean_interval(sample, num_draws=NUM_DRAWS, seed=run)
+                assert found.lower is not None
+                assert found.upper is not None
+                wrong_fail += found.upper < 0.0
+                wrong_pass += found.lower >= 0.0
+            yield {
+                "sizes": "/".join(map(str, sizes)),
+                "cluster_deviation": own,
+                "fails_at_the_margin": wrong_fail / num_runs,
+                "passes_at_the_margin": wrong_pass / num_runs,
+            }
+
+
 def e_processes(num_runs: int, seed: int = 6) -> Iterator[dict[str, object]]:
     """How often an e-process ever reaches 20 in 200 episodes, watched after each."""
     for name, draw in (*DISTRIBUTIONS.items(), ("laplace", lambda r, s: r.laplace(size=s))):
@@ -178,7 +202,7 @@ def e_processes(num_runs: int, seed: int = 6) -> Iterator[dict[str, object]]:
             }
 
 
-STUDIES = (coverage, unchanged, familywise, power, sign_flips, e_processes)
+STUDIES = (coverage, unchanged, familywise, power, sign_flips, clustered, e_processes)
 
 
 def main() -> None:

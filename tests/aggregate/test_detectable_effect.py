@@ -62,6 +62,7 @@ def test_units_to_detect_are_the_least_that_do(effect, deviation):
 def test_no_number_of_units_decides_what_lies_at_the_margin():
     assert units_to_detect(0.0, 1.0) is None
     assert units_to_detect(1e-9, 1.0) is None
+    assert units_to_detect(1e-300, 1.0) is None
     assert units_to_detect(-3.0, 0.0) == 2
 
 

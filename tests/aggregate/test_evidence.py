@@ -7,7 +7,12 @@ import pytest
 from tests.records.regret_results import regret_result
 from tests.records.results import available, episode, simple_suite, suite
 from wbgpu.aggregate.comparison import compare
-from wbgpu.aggregate.evidence import composite_evidence, metric_evidence, regret_evidence
+from wbgpu.aggregate.evidence import (
+    Weighing,
+    composite_evidence,
+    metric_evidence,
+    regret_evidence,
+)
 from wbgpu.aggregate.intervals import mean_interval
 from wbgpu.aggregate.paired_sample import PairedSample
 from wbgpu.aggregate.regret_comparison import compare_regret
@@ -49,18 +54,20 @@ def test_the_sides_are_not_mixed_up():
 
 def test_clusters_count_as_units_and_must_be_complete():
     clusters = {c.episode_id: c.episode_id.partition("/")[0] for c in COMPARISON.episodes}
-    found = composite_evidence(COMPARISON, margin=1.0, clusters=clusters)
+    found = composite_evidence(COMPARISON, margin=1.0, weighing=Weighing(clusters=clusters))
     assert (found.estimate.num_units, found.estimate.num_episodes) == (4, 7)
     del clusters["s0/e0"]
     with pytest.raises(IncompatibleResultsError, match="'s0/e0'"):
-        composite_evidence(COMPARISON, margin=1.0, clusters=clusters)
+        composite_evidence(COMPARISON, margin=1.0, weighing=Weighing(clusters=clusters))
 
 
 def test_more_episodes_are_asked_for_by_whole_clusters():
     """A cluster brings as many episodes as it has on average."""
     ids = [c.episode_id for c in COMPARISON.episodes]
     alone = composite_evidence(COMPARISON, margin=1.0)
-    tied = composite_evidence(COMPARISON, margin=1.0, clusters={i: i for i in ids})
+    tied = composite_evidence(
+        COMPARISON, margin=1.0, weighing=Weighing(clusters={i: i for i in ids})
+    )
     assert tied.episodes_to_clear == alone.episodes_to_clear
     assert composite_evidence(COMPARISON, margin=0.0).episodes_to_clear is None
 

@@ -105,3 +105,19 @@ def test_coverage_is_close_to_what_is_stated(name, size):
         hits += found.lower <= 0.0 <= found.upper
     slack = 3 * np.sqrt(0.05 * 0.95 / num_runs)
     assert 0.93 - slack <= hits / num_runs <= 0.97 + slack
+
+
+@pytest.mark.parametrize("sizes", [[5] * 6, [20, 1, 1, 1, 1, 1], [10, 5, 4, 3, 2, 1], [9, 1]])
+def test_a_cluster_with_most_of_the_episodes_makes_nothing_sure(sizes):
+    """Such a cluster pulls the mean to its own, which looked like precision: of [20, 1, 1, 1, 1, 1]
+    15 % of unchanged candidates failed."""
+    generator = np.random.default_rng(0)
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    missed = 0
+    for _ in range(400):
+        own = generator.normal(size=len(sizes))
+        changes = own[clusters] + 0.3 * generator.normal(size=len(clusters))
+        sample = PairedSample.of(changes.tolist(), clusters.tolist())
+        found = mean_interval(sample, method="student_t")
+        missed += not found.lower <= 0.0 <= found.upper
+    assert missed / 400 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)

@@ -121,3 +121,8 @@ def test_familywise_error_is_what_is_stated(size):
         tests = step_down_max_t(steps.reshape(size, -1), num_flips=299, seed=run)
         found += (tests.adjusted_p_values <= 0.05).any()
     assert abs(found / num_runs - 0.05) <= 0.01 + 3 * np.sqrt(0.05 * 0.95 / num_runs)
+
+
+def test_no_columns_are_no_tests():
+    """One job of a sweep has no pairs."""
+    assert step_down_max_t(np.empty((5, 0))).adjusted_p_values.shape == (0,)

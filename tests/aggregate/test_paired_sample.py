@@ -40,15 +40,28 @@ def test_a_copy_of_every_episode_changes_nothing_when_it_is_a_cluster():
 
 
 def test_clusters_of_other_sizes_by_a_slow_loop():
-    """The ratio's linearisation, as the definition reads."""
+    """The ratio's linearisation as the definition reads, scaled by what matrices say it is on
+    average where each cluster moves as one."""
     clusters = ["a", "a", "a", "b", "c", "c"]
     mean = sum(CHANGES) / 6
     squares = 0.0
     for name in "abc":
         members = [c for c, of in zip(CHANGES, clusters, strict=True) if of == name]
         squares += (sum(members) - len(members) * mean) ** 2
-    expected = math.sqrt(3 / 2 * squares) / 6
-    assert PairedSample.of(CHANGES, clusters).standard_error == pytest.approx(expected)
+    counts = np.array([3.0, 1.0, 2.0])
+    residual = np.eye(3) - np.outer(counts, np.ones(3)) / 6
+    covariance = residual @ np.diag(counts**2) @ residual.T
+    expected = math.sqrt((counts**2).sum() / np.trace(covariance) * squares) / 6
+    sample = PairedSample.of(CHANGES, clusters)
+    assert sample.standard_error == pytest.approx(expected)
+    degrees = np.trace(covariance) ** 2 / np.trace(covariance @ covariance)
+    assert sample.degrees_of_freedom == pytest.approx(degrees)
+
+
+def test_clusters_of_equal_sizes_have_the_usual_degrees_of_freedom():
+    assert PairedSample.of(CHANGES, ["a", "a", "b", "b", "c", "c"]).degrees_of_freedom == 2.0
+    assert PairedSample.of(CHANGES).degrees_of_freedom == 5.0
+    assert PairedSample.of([1.0]).degrees_of_freedom == 0.0
 
 
 @given(st.floats(-1e6, 1e6), st.integers(2, 30))
@@ -64,8 +77,15 @@ def test_one_unit_has_no_error():
 
 @pytest.mark.parametrize(
     ("changes", "clusters"),
-    [([], None), ([math.nan], None), ([1.0, math.inf], None), ([1.0, 2.0], ["a"])],
+    [
+        ([], None),
+        ([math.nan], None),
+        ([1.0, math.inf], None),
+        ([1.0, 1e200], None),
+        ([1.0, 2.0], ["a"]),
+    ],
 )
 def test_what_cannot_be_weighed_is_refused(changes, clusters):
+    """Squares of 1e200 are infinite, and gave intervals without any width."""
     with pytest.raises(ConfigurationError, match="expected"):
         PairedSample.of(changes, clusters)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,22 @@ def test_equal_names_are_told_apart_and_other_episodes_refused():
         rank_results([one, other])
     with pytest.raises(ConfigurationError, match="at least two"):
         rank_results([one])
+
+
+def test_composites_of_other_metrics_or_weights_are_ranked_with_a_warning():
+    """Their means are of other things, and the one with the easier metrics would win unseen."""
+    one = simple_suite({"a": [50.0], "b": [60.0]}, checkpoint_name="one")
+    weights = {**one.configured_weights, "visual_similarity": 0.9}
+    other = replace(one, checkpoint_name="other", configured_weights=weights)
+    found = rank_results([one, other]).warnings
+    assert "one and other were not measured alike: configured metric weights differ." in found
+    assert rank_results([one, one]).warnings == ()
+
+
+def test_only_pairs_with_references_are_estimated_and_ranks_stay():
+    """A sweep of 64 jobs has 2,016 pairs, each with its own bootstrap."""
+    scores = {k: (LEVEL + s).tolist() for k, s in {"a": 0.0, "b": 4.0, "c": 2.0, "d": 1.0}.items()}
+    how = {"measure": "composite", "unit": "score", "higher_is_better": True}
+    few, every = rank_scores(scores, references=("a",), **how), rank_scores(scores, **how)
+    assert few.ranked == every.ranked
+    assert few.pairs == tuple(p for p in every.pairs if {"b", "a"} & {p.first, p.second})

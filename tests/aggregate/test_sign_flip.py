@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from wbgpu.aggregate.paired_sample import PairedSample
-from wbgpu.aggregate.sign_flip import sign_flip_p_value
+from wbgpu.aggregate.sign_flip import sign_flip_p_value, sign_patterns
 from wbgpu.errors import ConfigurationError
 
 CHANGES = [0.5, -1.25, 3.0, 0.25, 2.5, -0.75, 1.0]
@@ -70,3 +70,10 @@ def test_paired_data_is_tested_as_paired():
 def test_wrong_arguments_are_refused(arguments):
     with pytest.raises(ConfigurationError, match="expected"):
         sign_flip_p_value(PairedSample.of(CHANGES * 3), **arguments)
+
+
+def test_patterns_of_many_units_are_never_all_there_at_once():
+    """Ten thousand patterns of a million units would be 80 GB."""
+    pieces = list(islice(sign_patterns(1_000_000, 9999, seed=0), 3))
+    assert (pieces[0] == 1).all()
+    assert max(len(piece) for piece in pieces) <= 2

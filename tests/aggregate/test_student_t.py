@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from wbgpu.aggregate.student_t import two_sided_t
@@ -18,3 +20,11 @@ def test_is_what_scipy_says(level, degrees):
 def test_out_of_range_is_refused(level, degrees):
     with pytest.raises(ConfigurationError, match="expected"):
         two_sided_t(level, degrees)
+
+
+@given(st.floats(1.0, 200.0), st.floats(0.5, 0.999))
+def test_between_whole_degrees_it_is_never_short(degrees, level):
+    """Degrees of freedom of clusters are approximations; what is read for them errs to the safe
+    side of scipy's."""
+    exact = stats.t.ppf((1 + level) / 2, degrees)
+    assert exact * (1 - 1e-6) <= two_sided_t(level, degrees) <= 1.05 * exact

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
 
 from tests.aggregate.sweeps import flat, of_psnr, scored
 from tests.records.regret_results import regret_result
-from wbgpu.aggregate.sweep import paired_change, rank_sweep
+from wbgpu.aggregate.ranking import rank_scores
+from wbgpu.aggregate.sweep import rank_sweep
 from wbgpu.errors import ConfigurationError, InputError
 from wbgpu.records.sweep import LeftOut, SweepEntry
 
@@ -21,12 +19,15 @@ def numbers(jobs):
 
 def test_the_best_is_first_and_others_are_compared_with_it():
     """With the sign turned, the worst checkpoint would be deployed."""
-    ranking = rank_sweep([flat(0, 50, 60, 70), flat(1, 52, 61, 73), flat(2, 40, 50, 60)])
+    low = [50, 60, 70, 40, 45, 55, 65, 35]
+    jobs = [flat(0, *low), flat(1, *(s + 2 + s / 50 for s in low)), flat(2, *(s - 9 for s in low))]
+    ranking = rank_sweep(jobs)
     assert numbers(ranking.jobs) == [1, 0, 2]
-    assert [job.rank for job in ranking.jobs] == [1, 2, 3]
+    assert [(job.best_rank, job.worst_rank) for job in ranking.jobs] == [(1, 1), (2, 2), (3, 3)]
     assert ranking.jobs[0].against_best is None
     change = ranking.jobs[1].against_best
-    assert (change.mean, change.num_better, change.num_worse) == (-2, 0, 3)
+    assert change.mean == pytest.approx(-2 - np.mean(low) / 50)
+    assert (change.num_better, change.num_worse) == (0, 8)
     assert ranking.jobs[2].against_best.standing == "worse"
 
 
@@ -43,36 +44,31 @@ def test_of_a_metric_of_errors_the_lowest_is_best():
     assert [len(job["regret"].changes) for job in ranking.horizons.values()] == [12, 12]
 
 
-@given(
-    st.lists(st.tuples(st.floats(0, 100), st.floats(0, 100)), min_size=2, max_size=12),
-    st.floats(0.5, 0.999),
-)
-def test_the_interval_is_that_of_a_paired_t_test(pairs, level):
-    """scipy's, on the differences."""
-    before, after = map(list, zip(*pairs, strict=True))
-    change = paired_change(before, after, higher_is_better=True, level=level)
-    differences = np.subtract(after, before)
-    error = stats.sem(differences)
-    if error < 1e-6:
-        assert change.upper - change.lower < 1e-3
-        return
-    lower, upper = stats.t.interval(level, len(pairs) - 1, differences.mean(), error)
-    assert (change.lower, change.upper) == pytest.approx((lower, upper), rel=1e-6, abs=1e-9)
-    if min(abs(lower), abs(upper)) > 1e-6:
-        assert change.standing == ("better" if lower > 0 else "worse" if upper < 0 else "level")
-
-
-def test_intervals_with_the_best_hold_for_all_pairs():
-    """The best of many equal jobs looks better than it is: nominal intervals are too narrow."""
-    entries = [flat(job, *range(job, 40 + job, 9)) for job in range(5)]
-    entries.append(flat(5, 3, 14, 20, 29, 45))
-    ranking = rank_sweep(entries, baseline=0)
-    assert (ranking.num_best_intervals, ranking.num_baseline_intervals) == (15, 5)
-    job = next(job for job in ranking.jobs if job.job == 5)
-    differences = np.subtract([3, 14, 20, 29, 45], [0, 9, 18, 27, 36])
-    alone = stats.t.interval(1 - 0.05 / 5, 4, differences.mean(), stats.sem(differences))
-    against = job.against_baseline
-    assert (against.lower, against.upper) == pytest.approx(alone, rel=1e-9)
+def test_changes_are_those_of_the_ranking_of_any_results():
+    """One way to rank: a sweep must not say other things of the same files than ``compare``."""
+    generator = np.random.default_rng(3)
+    truth = generator.normal(60, 5, 10)
+    columns = {str(job): (truth - job + generator.normal(0, 2, 10)).tolist() for job in range(4)}
+    whole = rank_scores(columns, measure="composite", unit="score", higher_is_better=True)
+    found = rank_sweep([flat(int(job), *scores) for job, scores in columns.items()], baseline=2)
+    assert [str(job.job) for job in found.jobs] == [item.label for item in whole.ranked]
+    assert [(j.best_rank, j.worst_rank) for j in found.jobs] == [
+        (item.best_rank, item.worst_rank) for item in whole.ranked
+    ]
+    pairs = {(pair.first, pair.second): pair for pair in whole.pairs}
+    for job in found.jobs:
+        if job.job == 2:
+            continue
+        change, label = job.against_baseline, str(job.job)
+        is_better = (label, "2") in pairs
+        pair = pairs[(label, "2") if is_better else ("2", label)]
+        bounds = (pair.change.lower, pair.change.mean, pair.change.upper)
+        if is_better:
+            bounds = tuple(-bound for bound in reversed(bounds))
+        assert (change.lower, change.mean, change.upper) == bounds
+        assert change.adjusted_p_value == pair.adjusted_p_value
+        word = "better" if is_better else "worse"
+        assert change.standing == (word if pair.adjusted_p_value <= 0.05 else "level")
 
 
 def test_equal_jobs_are_seldom_told_apart():
@@ -112,17 +108,18 @@ def test_an_episode_that_nobody_could_score_is_left_out_for_all():
     assert ranking.episode_ids == ("e0", "e1")
 
 
-def test_equal_means_share_a_rank_and_one_episode_has_no_interval():
+def test_one_episode_has_no_interval_and_ranks_nobody():
     """Two files of the same weights are not first and second."""
     ranking = rank_sweep([flat(0, 50), flat(1, 50), flat(2, 40)])
-    assert [job.rank for job in ranking.jobs] == [1, 1, 3]
+    assert {(job.best_rank, job.worst_rank) for job in ranking.jobs} == {(1, 3)}
     change = ranking.jobs[1].against_best
     assert (change.standing, change.lower, change.mean) == ("unknown", None, 0)
 
 
 def test_identical_jobs_are_level():
     """No spread and no change is no evidence of a change."""
-    ranking = rank_sweep([flat(0, 50, 60), flat(1, 50, 60)])
+    scores = range(50, 58)
+    ranking = rank_sweep([flat(0, *scores), flat(1, *scores)])
     assert ranking.jobs[1].against_best.standing == "level"
 
 

@@ -173,6 +173,7 @@ def test_three_results_are_ranked(results, capsys):
         (["base.json", "none.json"], "does not exist"),
         (["base.json", "oracle.json"], "not of regret"),
         (["base.json", "worse.json", "--models", "a", "b"], "--models"),
+        (["base.json", "worse.json", "--skip-context", "3"], "--skip-context needs --models"),
         ([".", "--models", "a", "b"], "gt or ground_truth"),
     ],
 )

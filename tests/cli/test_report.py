@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from tests.records.regret_results import regret_result
@@ -54,6 +55,40 @@ def test_a_pages_verdict_is_the_gates(folder, capsys):
     assert '<span class="badge PASS">' in (folder / "r.html").read_text()
 
 
+def test_clusters_count_in_the_heat_maps_of_report_and_gate(folder):
+    """Ten episodes of two scenes are two observations, so nothing at any horizon is significant."""
+    generator = np.random.default_rng(0)
+    for name, shift in (("before", 0.0), ("after", -3.0)):
+        scores = {
+            f"s{i // 5}/e{i}": (60 + shift + generator.normal(0, 0.3, 3)).tolist()
+            for i in range(10)
+        }
+        sdk.save_result(simple_suite(scores, checkpoint_name=name), folder / f"{name}.json")
+    report = ["report", "after.json", "--against", "before.json", "-o", "r.html"]
+    sides = ["--baseline", "before.json", "--candidate", "after.json", "--html", "g.html"]
+    gate = ["gate", *sides, "--policy", "noninferiority"]
+    clusters = ["--cluster-pattern", "^([^/]+)/"]
+    for command, page in ((report, "r.html"), (gate, "g.html")):
+        run(command)
+        alone = (folder / page).read_text()
+        run([*command, *clusters])
+        together = (folder / page).read_text()
+        assert "significantly worse at t+1 to t+3" in alone
+        assert "significantly" not in together
+        assert "tested over 2 clusters" in together
+        assert "tested over" not in alone
+
+
+@pytest.mark.parametrize("flag", [["--margin", "1"], ["--cluster-pattern", "x"]])
+def test_regret_has_its_own_margin_and_no_clusters(folder, capsys, flag):
+    """As of wbgpu gate: one option must not mean points here and nats there."""
+    sides = ["report", "kt.json", "--against", "mixed.json", "-o", "r.html"]
+    assert run([*sides, "--policy", "noninferiority", *flag]) == 2
+    assert f"{flag[0]} does not apply to results of regret" in capsys.readouterr().err
+    assert run([*sides, "--policy", "noninferiority", "--regret-margin", "9"]) == 0
+    assert '<span class="badge PASS">' in (folder / "r.html").read_text()
+
+
 def test_regret_has_a_page(folder):
     assert run(["report", "kt.json", "--against", "mixed.json", "-o", "r.html"]) == 0
     page = (folder / "r.html").read_text()
@@ -65,8 +100,17 @@ def test_regret_has_a_page(folder):
     ("arguments", "message"),
     [
         (["-o", "r.md", "--films", "1"], "--films needs a page: --output FILE.html"),
-        (["-o", "r.html", "--margin", "1"], "--margin: the policy worldbench has no margins"),
-        (["-o", "r.html", "--policy", "noninferior"], "nearest: 'noninferiority'"),
+        (["-o", "r.md", "--against", "high.json", "--margin", "1"], "--margin needs a page"),
+        (["-o", "r.html", "--margin", "1"], "--margin needs a baseline: --against FILE"),
+        (
+            ["-o", "r.html", "--against", "high.json", "--margin", "1"],
+            "--margin does not apply under the policy worldbench",
+        ),
+        (
+            ["-o", "r.html", "--against", "high.json", "--policy", "noninferior"],
+            "nearest: 'noninferiority'",
+        ),
+        (["-o", "r.html", "--against", "high.json", "--cluster-column", "x"], "needs --clusters"),
         (["-o", "mine.html"], "mine.html exists and is not a report of wbgpu"),
     ],
 )
@@ -103,6 +147,7 @@ def test_the_gate_writes_for_ci(folder, monkeypatch, capsys):
         (["--github-summary"], "GITHUB_STEP_SUMMARY is not set"),
         (["--junit", "low.json"], "low.json exists and is not JUnit XML"),
         (["--html", "r.md"], "--html: expected a .html file"),
+        (["--html", "r.html", "--junit", "r.html"], "--html and --junit: both are r.html"),
     ],
 )
 def test_files_for_ci_are_checked_first(folder, monkeypatch, capsys, arguments, message):

@@ -16,7 +16,7 @@ from wbgpu.cli.main import run
 def finished(tmp_path_factory):
     """A sweep of three, one of them failed, which is not to be changed."""
     folder = tmp_path_factory.mktemp("sweep")
-    write_suite(folder, num_episodes=4)
+    write_suite(folder, num_episodes=6)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         arguments = ["suite.ground_truth=gt", "suite.predictions=nowhere,bad,good", "device=cpu"]
@@ -46,7 +46,7 @@ def test_ranks_the_jobs_and_writes_report_json_and_picture(sweep, capsys):
     assert [job["checkpoint_name"] for job in document["ranking"]] == ["good", "bad"]
     change = document["ranking"][1]["against_best"]
     assert change["lower"] < change["mean"] < change["upper"] < 0
-    assert (change["num_better"], change["num_worse"]) == (0, 4)
+    assert (change["num_better"], change["num_worse"]) == (0, 6)
     assert [job["job"] for job in document["left_out"]] == [0]
     report = Path("sweep/sweep_report.md").read_text("utf-8")
     assert report.startswith("# Sweep sweep\n")

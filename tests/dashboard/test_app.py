@@ -87,6 +87,47 @@ def test_what_is_not_listed_is_not_read(folder, path):
     assert response.status_code == 404
 
 
+def test_a_file_that_no_link_can_name_hides_no_other(folder):
+    """One name that is not UTF-8 made every page an error."""
+    odd = os.fsencode(folder) + b"/odd\xff.json"
+    with open(odd, "wb") as file:
+        file.write((folder / "before.json").read_bytes())
+    assert client_of(folder).get("/").text.count('<th scope="row">') == 4
+
+
+def test_verdicts_are_the_gates_and_name_its_configuration(folder):
+    """A wbgpu.yml flips the gate's verdict, so it flips the dashboard's, which says so."""
+    pair = {"run": "after/batch.json", "against": "before.json"}
+    assert 'class="badge FAIL"' in client_of(folder).get("/report", params=pair).text
+    loose = sdk.Thresholds(
+        max_overall_drop=50,
+        max_metric_drop=50,
+        max_horizon_drop=50,
+        min_composite_improvement=-50,
+    )
+    app = create_app(
+        RunFolder(folder),
+        hosts=("testserver",),
+        num_films=0,
+        policy=loose,
+        configuration_file="team/wbgpu.yml",
+    )
+    text = Client(app).get("/report", params=pair).text
+    assert 'class="badge PASS"' in text
+    assert "team/wbgpu.yml" in text
+
+
+def test_regret_without_evidence_has_a_report(folder):
+    """An infinite regret has nothing to weigh, and its page asked for another policy's limits."""
+    sdk.save_result(regret_result("reckless", num_steps=60, seeds=(0, 1)), folder / "reckless.json")
+    sdk.save_result(regret_result("oracle", num_steps=60, seeds=(0, 1)), folder / "oracle.json")
+    app = create_app(RunFolder(folder), hosts=("testserver",), num_films=0, policy="noninferiority")
+    pair = {"run": "reckless.json", "against": "oracle.json"}
+    response = Client(app).get("/report", params=pair)
+    assert response.status_code == 200
+    assert "ruled out what happened" in response.text
+
+
 def test_the_list_stays_fresh(folder):
     """A script asks every two seconds; what has not changed is not sent again."""
     client = client_of(folder)

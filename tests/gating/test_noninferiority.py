@@ -12,7 +12,7 @@ from tests.gating.gates import kinds
 from tests.records.golden import plain_json
 from tests.records.regret_results import regret_result
 from tests.records.results import available, episode, failed, simple_suite, suite
-from wbgpu.errors import ConfigurationError
+from wbgpu.errors import ConfigurationError, IncompatibleResultsError
 from wbgpu.gating.noninferiority import Noninferiority
 from wbgpu.gating.thresholds import Thresholds
 from wbgpu.records.metric import MetricInfo
@@ -167,6 +167,14 @@ def test_clusters_weaken_the_evidence():
     assert outcome.status == "INCONCLUSIVE"
 
 
+def test_an_episode_that_could_not_be_scored_needs_a_cluster_too():
+    """Whoever lists clusters by hand forgets the broken one, which has no value to weigh."""
+    clusters = {f"e{i}": "left" if i < 5 else "right" for i in range(10)}
+    sides = [suite([*_suite(0.0, side).episodes, failed("broken")]) for side in (0, 1)]
+    with pytest.raises(IncompatibleResultsError, match="1 of 11 episodes have none"):
+        gate(*sides, policy="noninferiority", clusters=clusters)
+
+
 def test_regret_and_clusters_need_a_policy_that_weighs_them():
     """Ignored, they would look as if they had been considered."""
     with pytest.raises(ConfigurationError, match="noninferiority"):
@@ -181,6 +189,7 @@ def test_regret_and_clusters_need_a_policy_that_weighs_them():
         {"margin": math.nan},
         {"margin": math.inf},
         {"margin": -1.0},
+        {"margin": 1e308},
         {"margin": True},
         {"horizon_margin": "1"},
         {"regret_margin": math.nan},
@@ -193,6 +202,7 @@ def test_regret_and_clusters_need_a_policy_that_weighs_them():
         {"fail_inconclusive": 1},
         {"min_metric_coverage": 2.0},
         {"required_metrics": "psnr"},
+        {"required_metrics": None},
     ],
 )
 def test_a_setting_that_is_none_is_refused_by_name(settings):

@@ -64,6 +64,8 @@ def test_p55_a_lower_bound_without_draws_is_refused() -> None:
         {"strict_config_match": 1},
         {"required_metrics": "psnr"},
         {"required_metrics": [1]},
+        {"required_metrics": None},
+        {"required_metrics": {"psnr": 1}},
         {"min_metric_count": 1.5},
         {"max_metric_drop": None},
     ],

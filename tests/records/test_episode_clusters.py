@@ -30,6 +30,8 @@ def test_json_in_both_shapes(write):
     assert read_clusters(write("a.json", '{"a": "k", "b": 3}')) == {"a": "k", "b": "3"}
     rows = '[{"episode_id": "a", "task": 1}, {"episode_id": "b", "task": 2}]'
     assert read_clusters(write("b.json", rows)) == {"a": "1", "b": "2"}
+    rows = '[{"episode_id": "a", "score": 0.5, "done": null, "task": "open"}]'
+    assert read_clusters(write("c.json", rows)) == {"a": "open"}
 
 
 def test_the_first_group_of_a_pattern_or_the_whole_match():
@@ -46,6 +48,8 @@ def test_the_first_group_of_a_pattern_or_the_whole_match():
         ("c.csv", "episode_id,scene\n,k\n", None, InputError, "row 1 has no episode_id"),
         ("c.csv", "episode,scene\na,k\n", None, InputError, "'episode_id'"),
         ("c.csv", "", None, InputError, "'episode_id'"),
+        ("c.csv", "episode_id;scene\na;k\n", None, InputError, "found 'episode_id;scene'"),
+        ("c.json", '[{"episode_id": "a", "task": 0.5}]', "task", ConfigurationError, "no column"),
         ("c.csv", "episode_id,s,t\na,k,l\n", None, ConfigurationError, "name one"),
         ("c.csv", "episode_id,scene\na,k\n", "scen", ConfigurationError, "nearest: 'scene'"),
         ("c.json", '{"a": "k"}', "task", ConfigurationError, "no columns"),

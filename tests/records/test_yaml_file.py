@@ -33,6 +33,11 @@ def test_refuses_the_rest_and_names_the_file(tmp_path, content, reason):
     assert str(path) in str(raised.value)
 
 
+def test_a_missing_file_is_said_to_be_missing(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"none\.yaml: the file does not exist"):
+        read_yaml(tmp_path / "none.yaml")
+
+
 def test_refuses_a_folder(tmp_path):
     with pytest.raises(ConfigurationError, match="found another kind"):
         read_yaml(tmp_path)

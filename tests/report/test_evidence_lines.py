@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.records.results import simple_suite
+from tests.records.results import failed, simple_suite, suite
 from wbgpu.report.evidence_lines import evidence_rows, margin_failure_line, power_lines
 from wbgpu.report.noninferiority import evidence_report, evidence_summary
 from wbgpu.sdk import gate
@@ -49,6 +49,20 @@ def test_equal_changes_and_one_episode_are_said_in_words():
     outcome = gate(*sides, policy="noninferiority")
     assert "one episode has no spread" in power_lines(outcome.evidence)[0]
     assert "no interval from one episode" in evidence_summary(outcome)
+    # Nor is it known how many would do.
+    assert "no number of episodes" not in evidence_summary(outcome)
+    sides = [simple_suite({"a": [value], "b": [value + 3]}) for value in (50.0, 60.0)]
+    tied = gate(*sides, policy="noninferiority", clusters={"a": "x", "b": "x"})
+    assert "one cluster has no spread" in power_lines(tied.evidence)[0]
+
+
+def test_a_verdict_without_evidence_shows_no_table_of_it():
+    """A header and an interval of nothing read as if something had been weighed."""
+    nothing = suite([failed("a")])
+    outcome = gate(nothing, nothing, policy="noninferiority")
+    for text in (evidence_summary(outcome), evidence_report(outcome)):
+        assert "Intervals:" not in text
+        assert "Says" not in text
 
 
 def test_hostile_names_stay_on_their_line():

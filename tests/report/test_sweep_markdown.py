@@ -13,17 +13,21 @@ FAILED = LeftOut(9, "x=a|b", "sweep/9", "failed", "InputError: no\nfolder")
 
 def test_the_report_says_who_is_best_who_is_not_told_apart_and_who_is_missing() -> None:
     """The three questions of a sweep."""
-    entries = [flat(0, 50, 60, 70), flat(1, 51, 60.5, 70.2), flat(2, 40, 51, 60)]
+    entries = [
+        flat(0, 50, 60, 70, 55, 65, 45, 50),
+        flat(1, 51, 60.5, 70.2, 55.3, 65, 45, 50),
+        flat(2, 40, 51, 60, 44, 55, 34, 41),
+    ]
     text = sweep_report(rank_sweep(entries, [FAILED], baseline=2), "nightly", "sweep_report.png")
     assert text.startswith("# Sweep nightly\n")
-    assert "Best of 3 by composite (score, higher is better): job 1 (x=1), mean 60.57" in text
+    assert "Best of 3 by composite (score, higher is better): job 1 (x=1), mean 56.71" in text
     assert "These episodes do not tell it from: job 0 (x=0)." in text
-    assert "| 3 | 2 | x=2 | step00900 | 50.33 | -10.23 (" in text
+    assert "| 1 to 2 | 0 | x=0 | step00900 | 56.43 | -0.29 (" in text
+    assert "| 3 | 2 | x=2 | step00900 | 46.43 | -10.29 (" in text
     assert "), worse | baseline |" in text
     assert "1 of 4 jobs are not ranked." in text
     assert r"| 9 | x=a\|b | failed | InputError: no\\nfolder |" in text
-    assert "widened for 3 comparisons: every pair of jobs, since" in text
-    assert "the baseline (job 2) they are widened for 2: every other job against it." in text
+    assert "significant among all pairs of jobs" in text
     assert "![metric x horizon](sweep_report.png)" in text
 
 
@@ -58,7 +62,7 @@ def test_lower_regret_is_better() -> None:
 
 
 def test_the_console_says_the_same() -> None:
-    entries = [flat(0, 50, 60, 70), entry(1, flat(1, 20, 31, 40).result)]
+    entries = [flat(0, *range(50, 71, 4)), entry(1, flat(1, 20, 24, 28, 31, 36, 41).result)]
     lines = sweep_lines(rank_sweep(entries, [FAILED], baseline=1)).splitlines()
     assert lines[1] == "Every other ranked job is worse."
     assert lines[4].split()[:4] == ["Rank", "Job", "Mean", "Change"]

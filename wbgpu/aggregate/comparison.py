@@ -61,7 +61,7 @@ def compare(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = Tru
             if h.metric in others or (h.metric in composite and h.view == "step")
         ),
         episodes=episodes,
-        mismatches=tuple(_mismatches(baseline, candidate)),
+        mismatches=tuple(mismatches(baseline, candidate)),
         warnings=tuple(warnings),
         minimum_detectable_effect=minimum_detectable_effect([e.change for e in episodes]),
     )
@@ -137,8 +137,11 @@ def _named(episode_ids: set[str]) -> str:
     return (", ".join(map(repr, sorted(episode_ids)[:_NUM_NAMED])) or "none") + more
 
 
-def _mismatches(baseline: SuiteResult, candidate: SuiteResult) -> Iterator[str]:
-    """Yield worldbench's reasons in its order and words, then those only our files can tell."""
+def mismatches(baseline: SuiteResult, candidate: SuiteResult) -> Iterator[str]:
+    """Ways in which two results were measured differently.
+
+    worldbench's reasons in its order and words, then those that only our files can tell.
+    """
     if baseline.schema_version != candidate.schema_version:
         yield gate_wording.SCHEMA_VERSIONS_DIFFER
     if set(baseline.enabled_metrics) != set(candidate.enabled_metrics):

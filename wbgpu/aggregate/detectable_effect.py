@@ -59,17 +59,18 @@ def minimum_detectable_effect(
     if error > 0 and estimate is not None and estimate.upper is not None:
         assert estimate.lower is not None
         critical = (estimate.upper - estimate.lower) / 2.0 / error
-    return detectable_effect_in_errors(changes.num_units, level, critical=critical) * error
+    num_equal_units = changes.degrees_of_freedom + 1
+    return detectable_effect_in_errors(num_equal_units, level, critical=critical) * error
 
 
 @functools.lru_cache(1024)
 def detectable_effect_in_errors(
-    num_units: int, level: float = 0.95, power: float = POWER, *, critical: float | None = None
+    num_units: float, level: float = 0.95, power: float = POWER, *, critical: float | None = None
 ) -> float:
     """The effect of :func:`minimum_detectable_effect` in standard errors of the mean.
 
     Args:
-        num_units: at least 2.
+        num_units: at least 2; degrees of freedom + 1 where units are of different sizes.
         level: of the two-sided interval, between 0 and 1, both excluded.
         power: above (1 - level) / 2 and below 1.
         critical: half width of the interval in standard errors; ``None`` takes Student's.
@@ -87,7 +88,7 @@ def detectable_effect_in_errors(
     return high
 
 
-def power_of_effect(effect_in_errors: float, num_units: int, critical: float) -> float:
+def power_of_effect(effect_in_errors: float, num_units: float, critical: float) -> float:
     """Probability that mean +- ``critical`` standard errors excludes 0 on the side of an effect.
 
     Args:
@@ -119,9 +120,10 @@ def units_to_detect(effect: float, unit_deviation: float, level: float = 0.95) -
 
     normal = NormalDist()
     in_deviations = normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(POWER)
-    number = (in_deviations * unit_deviation / effect) ** 2
-    if number > MAX_UNITS:
+    ratio = in_deviations * unit_deviation / effect
+    if ratio > math.sqrt(MAX_UNITS):
         return None
+    number = ratio**2
     # The normal approximation asks for a few units less than are needed.
     units = max(2, math.ceil(number))
     while units < _MANY_UNITS and (
@@ -132,7 +134,7 @@ def units_to_detect(effect: float, unit_deviation: float, level: float = 0.95) -
 
 
 @functools.cache
-def _chi_nodes(degrees: int) -> tuple[list[float], Floats]:
+def _chi_nodes(degrees: float) -> tuple[list[float], Floats]:
     """Nodes r = sqrt(V / df) and weights of an integral over V's distribution."""
     # Almost all of chi / sqrt(df) lies within 9 of its standard deviations, 1 / sqrt(2 df), of 1.
     reach = 9.0 / math.sqrt(2.0 * degrees)

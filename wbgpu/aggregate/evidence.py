@@ -4,62 +4,77 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from wbgpu.aggregate.detectable_effect import minimum_detectable_effect, units_to_detect
 from wbgpu.aggregate.e_process import sequential_evidence
 from wbgpu.aggregate.horizon_tests import episode_pairs
 from wbgpu.aggregate.intervals import DEFAULT_SEED, mean_interval
-from wbgpu.aggregate.paired_sample import PairedSample
+from wbgpu.aggregate.paired_sample import PairedSample, clusters_of
 from wbgpu.aggregate.sign_flip import sign_flip_p_value
-from wbgpu.errors import ConfigurationError, IncompatibleResultsError
+from wbgpu.errors import ConfigurationError
 from wbgpu.records.comparison import Comparison
 from wbgpu.records.evidence import Evidence, EvidenceKind, IntervalMethod
 from wbgpu.records.metric import SCORE_UNIT
+from wbgpu.records.regret import REGRET_UNIT
 from wbgpu.records.regret_comparison import RegretComparison
 
-REGRET_UNIT = "nats per step"
 _LOSS_UNITS = "nats"
 """Units that begin so are of log-losses, for which there is an e-process."""
 
 
+@dataclass(frozen=True)
+class Weighing:
+    """How changes become evidence.
+
+    Attributes:
+        interval, level, seed: as :func:`wbgpu.aggregate.intervals.mean_interval`.
+        clusters: cluster by episode id, such as scenes; ``None`` makes each episode its own.
+    """
+
+    interval: IntervalMethod = "conservative"
+    level: float = 0.95
+    seed: int = DEFAULT_SEED
+    clusters: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A number of both sides; ``rows`` are episode id, baseline, candidate."""
+
+    kind: EvidenceKind
+    name: str
+    unit: str
+    higher_is_better: bool
+    rows: Sequence[tuple[str, float, float]]
+
+
+_USUAL = Weighing()
+
+
 def composite_evidence(
-    comparison: Comparison,
-    *,
-    margin: float,
-    interval: IntervalMethod = "conservative",
-    level: float = 0.95,
-    seed: int = DEFAULT_SEED,
-    clusters: Mapping[str, str] | None = None,
+    comparison: Comparison, margin: float, weighing: Weighing = _USUAL
 ) -> Evidence | None:
     """Of the composite, over the episodes that have one on both sides.
 
     Args:
         comparison: of two results.
         margin: drop that is allowed, in score points, >= 0.
-        interval, level, seed: as :func:`wbgpu.aggregate.intervals.mean_interval`.
-        clusters: cluster by episode id, such as scenes; ``None`` makes each episode its own.
+        weighing: intervals and clusters.
 
     Returns:
         ``None`` when no episode has a composite on both sides.
 
     Raises:
-        ConfigurationError: an episode has no cluster, or an argument is out of range.
+        ConfigurationError: an argument is out of range.
+        IncompatibleResultsError: an episode has no cluster.
     """
     rows = [(e.episode_id, e.baseline, e.candidate) for e in comparison.episodes]
-    return _evidence(
-        rows, "composite", "composite", SCORE_UNIT, True, margin, interval, level, seed, clusters
-    )
+    return _evidence(_Measured("composite", "composite", SCORE_UNIT, True, rows), margin, weighing)
 
 
 def metric_evidence(
-    comparison: Comparison,
-    metric: str,
-    *,
-    margin: float,
-    interval: IntervalMethod = "conservative",
-    level: float = 0.95,
-    seed: int = DEFAULT_SEED,
-    clusters: Mapping[str, str] | None = None,
+    comparison: Comparison, metric: str, margin: float, weighing: Weighing = _USUAL
 ) -> Evidence | None:
     """Of one metric, in its unit; arguments as :func:`composite_evidence`.
 
@@ -78,21 +93,14 @@ def metric_evidence(
         if ours is None or theirs is None or ours.value is None or theirs.value is None:
             continue
         rows.append((before.episode_id, ours.value, theirs.value))
-    better = info.higher_is_better
-    return _evidence(
-        rows, "metric", metric, info.unit, better, margin, interval, level, seed, clusters
-    )
+    measured = _Measured("metric", metric, info.unit, info.higher_is_better, rows)
+    return _evidence(measured, margin, weighing)
 
 
 def regret_evidence(
-    comparison: RegretComparison,
-    *,
-    margin: float,
-    interval: IntervalMethod = "conservative",
-    level: float = 0.95,
-    seed: int = DEFAULT_SEED,
+    comparison: RegretComparison, margin: float, weighing: Weighing = _USUAL
 ) -> Evidence | None:
-    """Of the expected regret, nats per step, paired by seed.
+    """Of the expected regret, nats per step, paired by seed; it has no clusters.
 
     Returns:
         ``None`` where it is infinite on either side.
@@ -105,46 +113,19 @@ def regret_evidence(
     ]
     if not all(math.isfinite(value) for _, *values in rows for value in values):
         return None
-    return _evidence(
-        rows, "regret", "regret", REGRET_UNIT, False, margin, interval, level, seed, None
-    )
+    measured = _Measured("regret", "regret", REGRET_UNIT, False, rows)
+    return _evidence(measured, margin, replace(weighing, clusters=None))
 
 
-def check_clusters(clusters: Mapping[str, str], episode_ids: Sequence[str]) -> None:
-    """Refuse clusters that leave an episode out.
-
-    Raises:
-        IncompatibleResultsError: the message counts and names them.
-    """
-    if missing := [episode_id for episode_id in episode_ids if episode_id not in clusters]:
-        raise IncompatibleResultsError(
-            f"clusters: {len(missing)} of {len(episode_ids)} episodes have none, such as "
-            f"{missing[0]!r}; give one for every episode"
-        )
-
-
-def _evidence(
-    rows: Sequence[tuple[str, float, float]],
-    kind: EvidenceKind,
-    name: str,
-    unit: str,
-    higher_is_better: bool,
-    margin: float,
-    interval: IntervalMethod,
-    level: float,
-    seed: int,
-    clusters: Mapping[str, str] | None,
-) -> Evidence | None:
+def _evidence(measured: _Measured, margin: float, weighing: Weighing) -> Evidence | None:
+    rows, level = measured.rows, weighing.level
     if not rows:
         return None
     changes = [after - before for _, before, after in rows]
-    units = None
-    if clusters is not None:
-        check_clusters(clusters, [episode_id for episode_id, *_ in rows])
-        units = [clusters[episode_id] for episode_id, *_ in rows]
-    sample = PairedSample.of(changes, units)
-    estimate = mean_interval(sample, method=interval, level=level, seed=seed)
-    null = -margin if higher_is_better else margin
+    clusters = clusters_of([episode_id for episode_id, *_ in rows], weighing.clusters)
+    sample = PairedSample.of(changes, clusters)
+    estimate = mean_interval(sample, method=weighing.interval, level=level, seed=weighing.seed)
+    null = -margin if measured.higher_is_better else margin
     deviation = sample.unit_deviation
     per_unit = len(rows) / sample.num_units
 
@@ -152,18 +133,21 @@ def _evidence(
         needed = None if deviation is None else units_to_detect(effect, deviation, level)
         return None if needed is None else math.ceil(needed * per_unit)
 
-    is_loss = unit.startswith(_LOSS_UNITS)
+    is_loss = measured.unit.startswith(_LOSS_UNITS)
     return Evidence(
-        kind=kind,
-        name=name,
-        unit=unit,
-        higher_is_better=higher_is_better,
+        kind=measured.kind,
+        name=measured.name,
+        unit=measured.unit,
+        higher_is_better=measured.higher_is_better,
         margin=margin,
         baseline=math.fsum(before for _, before, _ in rows) / len(rows),
         candidate=math.fsum(after for _, _, after in rows) / len(rows),
         estimate=estimate,
         p_worse=sign_flip_p_value(
-            sample, alternative="less" if higher_is_better else "greater", null=null, seed=seed
+            sample,
+            alternative="less" if measured.higher_is_better else "greater",
+            null=null,
+            seed=weighing.seed,
         ),
         minimum_detectable_effect=minimum_detectable_effect(sample, level, estimate),
         episodes_to_decide=episodes_for(sample.mean - null),

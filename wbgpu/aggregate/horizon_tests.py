@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from wbgpu.aggregate.max_t import step_down_max_t
-from wbgpu.aggregate.paired_sample import Floats
+from wbgpu.aggregate.paired_sample import Floats, clusters_of
 from wbgpu.records.comparison import Comparison
 from wbgpu.records.evidence import HorizonTest, View
 from wbgpu.records.metric import MetricOutcome
@@ -37,6 +37,9 @@ def horizon_tests(
     Returns:
         By metric in the given order and by horizon. Horizons at which no episode has a value on
         both sides are left out.
+
+    Raises:
+        IncompatibleResultsError: an episode has no cluster.
     """
     infos = comparison.candidate.metric_infos
     if metrics is None:
@@ -57,7 +60,7 @@ def horizon_tests(
         return ()
     found = step_down_max_t(
         np.hstack(blocks),
-        clusters=None if clusters is None else [clusters[b.episode_id] for b, _ in pairs],
+        clusters=clusters_of([episode.episode_id for episode, _ in pairs], clusters),
         alternative="two_sided" if margins is None else "less",
         null=np.array(nulls),
         seed=seed,

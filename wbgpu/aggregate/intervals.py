@@ -62,8 +62,9 @@ def mean_interval(
     mean, error, units = sample.mean, sample.standard_error, sample.num_units
     if error is None:
         two_sided_t(level, 1)  # a wrong level is refused, whatever the sample
-        return Estimate(mean, None, None, None, level, "none", sample.num_episodes, units)
-    width = two_sided_t(level, units - 1) * error
+        return Estimate(mean, None, None, None, level, "none", sample.num_episodes, units, 0.0)
+    degrees = sample.degrees_of_freedom
+    width = two_sided_t(level, degrees) * error
     lower, upper = mean - width, mean + width
     used: str = "student_t"
     if method != "student_t" and error > 0:
@@ -74,7 +75,7 @@ def mean_interval(
             lower, upper = (
                 (low, high) if method == "bootstrap_t" else (min(lower, low), max(upper, high))
             )
-    return Estimate(mean, error, lower, upper, level, used, sample.num_episodes, units)
+    return Estimate(mean, error, lower, upper, level, used, sample.num_episodes, units, degrees)
 
 
 def _bootstrap_t(

@@ -16,7 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wbgpu.aggregate.paired_sample import Floats, cluster_index, rounding
+from wbgpu.aggregate.paired_sample import (
+    Floats,
+    cluster_index,
+    rounding,
+    small_sample_scale,
+)
 from wbgpu.aggregate.sign_flip import DEFAULT_FLIPS, Alternative, sign_patterns
 
 MIN_UNITS = 6
@@ -80,7 +85,7 @@ def step_down_max_t(
     total = counts.sum(axis=0)
     units_in = (counts > 0).sum(axis=0)
     nothing = np.full(num_columns, np.nan)
-    moments = _Moments(sums, counts, total, units_in)
+    moments = _Moments(sums, counts, total)
     with np.errstate(invalid="ignore", divide="ignore"):
         centred = sums.sum(axis=0) / total
         errors = np.where(units_in >= 2, moments.errors(centred), np.nan)
@@ -88,7 +93,7 @@ def step_down_max_t(
     result = MaxT(centred + shift, errors, nothing, nothing, nothing, present.sum(axis=0))
     if not tested.any():
         return result
-    part = _Moments(sums[:, tested], counts[:, tested], total[tested], units_in[tested])
+    part = _Moments(sums[:, tested], counts[:, tested], total[tested])
     statistics, raw, adjusted = _adjust(part, alternative, num_flips, seed)
 
     def spread(values: Floats) -> Floats:
@@ -113,7 +118,6 @@ class _Moments:
     sums: Floats
     counts: Floats
     total: Floats
-    units: npt.NDArray[np.intp]
 
     def errors(self, means: Floats, cross: Floats | None = None) -> Floats:
         """Standard errors where flips have moved the means to ``means [..., K]``.
@@ -130,7 +134,7 @@ class _Moments:
         )
         # Not the two-pass bound: here large squares are subtracted from each other.
         residual = np.where(residual <= np.sqrt(rounding(np.square(squares))), 0.0, residual)
-        found: Floats = np.sqrt(residual * self.units / (self.units - 1)) / self.total
+        found: Floats = np.sqrt(residual * small_sample_scale(self.counts, axis=0)) / self.total
         return found
 
 
@@ -138,14 +142,14 @@ def _adjust(
     moments: _Moments, alternative: Alternative, num_flips: int, seed: int
 ) -> tuple[Floats, Floats, Floats]:
     """Statistics, raw and adjusted p-values of columns that can be tested."""
-    pieces = sign_patterns(len(moments.sums), num_flips, seed, _MAX_EXACT_UNITS)
-    observed = _extremes(moments, pieces[0][:1], alternative)[0]
+    num_units = len(moments.sums)
+    observed = _extremes(moments, np.ones((1, num_units)), alternative)[0]
     order = np.argsort(-observed, kind="stable")
     ranked = observed[order] - 1e-9 * np.abs(np.where(np.isfinite(observed), observed, 0.0))[order]
     exceeded_alone, exceeded = np.zeros((2, len(order)))
     num_patterns = 0
     rows = max(1, _CHUNK_FLOATS // len(order))
-    for piece in pieces:
+    for piece in sign_patterns(num_units, num_flips, seed, _MAX_EXACT_UNITS):
         for start in range(0, len(piece), rows):
             flipped = _extremes(moments, piece[start : start + rows], alternative)[:, order]
             exceeded_alone += (flipped >= ranked).sum(axis=0)

@@ -1,30 +1,29 @@
 """Rank several results on the same episodes by paired differences.
 
-All pairs are tested together by step-down max-T. A result's rank may be as good as 1 + the number
-of results that are significantly better, and as bad as the number that are not significantly worse
-(simultaneous confidence sets for ranks; Mogstad, Romano, Shaikh & Wilhelm, Review of Economic
-Studies 2024).
+All pairs are tested together by step-down max-T, so it does not matter that the same episodes also
+chose the best. A result's rank may be as good as 1 + the number of results that are significantly
+better, and as bad as the number that are not significantly worse (simultaneous confidence sets for
+ranks; Mogstad, Romano, Shaikh & Wilhelm, Review of Economic Studies 2024).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 
-from wbgpu.aggregate.comparison import comparability_warnings
-from wbgpu.aggregate.evidence import REGRET_UNIT, check_clusters
+from wbgpu.aggregate.comparison import comparability_warnings, mismatches
 from wbgpu.aggregate.intervals import mean_interval
 from wbgpu.aggregate.max_t import step_down_max_t
-from wbgpu.aggregate.paired_sample import PairedSample
+from wbgpu.aggregate.paired_sample import PairedSample, clusters_of
 from wbgpu.aggregate.regret_comparison import compare_regret
 from wbgpu.errors import ConfigurationError, IncompatibleResultsError
 from wbgpu.records.metric import SCORE_UNIT
 from wbgpu.records.ranking import PairChange, RankedResult, Ranking
-from wbgpu.records.regret import RegretResult
+from wbgpu.records.regret import REGRET_UNIT, RegretResult
 from wbgpu.records.suite import SuiteResult
 
 
@@ -37,24 +36,28 @@ def rank_scores(
     clusters: Sequence[Hashable] | None = None,
     level: float = 0.95,
     seed: int = 42,
+    references: Collection[str] | None = None,
     num_left_out: int = 0,
     warnings: tuple[str, ...] = (),
 ) -> Ranking:
     """Rank results by the mean of their scores.
 
     Args:
-        scores: by label, one finite value for each episode, in the same order everywhere.
+        scores: by label, one finite value for each episode, in the same order everywhere; at least
+            one label.
         measure, unit, higher_is_better: what the scores are.
         clusters: unit of each episode; ``None`` makes each its own.
         level: of intervals and ranks, between 0 and 1.
         seed: of the bootstrap and of random sign patterns.
+        references: labels whose pairs are estimated, besides those of the best; ``None`` for all
+            pairs, which are many where there are many results. All are tested.
         num_left_out, warnings: kept with the ranking.
 
     Raises:
-        ConfigurationError: fewer than two results, or results with other numbers of episodes.
+        ConfigurationError: results with other numbers of episodes, or an argument out of range.
     """
-    if len(scores) < 2:
-        raise ConfigurationError(f"expected at least two results to rank, got {len(scores)}")
+    if not 0.0 < level < 1.0:
+        raise ConfigurationError(f"level: expected a number between 0 and 1, got {level!r}")
     if len(counts := {len(values) for values in scores.values()}) != 1:
         raise ConfigurationError(f"results have different numbers of episodes: {sorted(counts)}")
     samples = {label: PairedSample.of(values, clusters) for label, values in scores.items()}
@@ -62,30 +65,30 @@ def rank_scores(
     order = sorted(scores, key=lambda label: sign * samples[label].mean)
     values = {label: np.asarray(scores[label], dtype=np.float64) for label in order}
     couples = list(combinations(order, 2))
+    differences = np.array([values[second] - values[first] for first, second in couples])
     tests = step_down_max_t(
-        np.column_stack([values[second] - values[first] for first, second in couples]),
-        clusters=clusters,
-        seed=seed,
+        differences.reshape(len(couples), counts.pop()).T, clusters=clusters, seed=seed
     )
-    pairs = tuple(
-        PairChange(
-            first=first,
-            second=second,
-            change=mean_interval(
-                PairedSample.of((values[second] - values[first]).tolist(), clusters),
-                level=level,
-                seed=seed,
-            ),
-            p_value=_number(tests.p_values[column]),
-            adjusted_p_value=_number(tests.adjusted_p_values[column]),
-        )
-        for column, (first, second) in enumerate(couples)
-    )
+    pairs = []
     better, worse = Counter[str](), Counter[str]()
-    for pair in pairs:
-        if pair.adjusted_p_value is not None and pair.adjusted_p_value <= 1.0 - level:
-            better[pair.second] += 1
-            worse[pair.first] += 1
+    shown = set(scores) if references is None else {order[0], *references}
+    for column, (first, second) in enumerate(couples):
+        adjusted = _number(tests.adjusted_p_values[column])
+        if adjusted is not None and adjusted <= 1.0 - level:
+            better[second] += 1
+            worse[first] += 1
+        if not shown & {first, second}:
+            continue
+        sample = PairedSample.of(differences[column].tolist(), clusters)
+        pairs.append(
+            PairChange(
+                first=first,
+                second=second,
+                change=mean_interval(sample, level=level, seed=seed),
+                p_value=_number(tests.p_values[column]),
+                adjusted_p_value=adjusted,
+            )
+        )
     return Ranking(
         measure=measure,
         unit=unit,
@@ -102,7 +105,7 @@ def rank_scores(
             )
             for label in order
         ),
-        pairs=pairs,
+        pairs=tuple(pairs),
         warnings=warnings,
     )
 
@@ -124,20 +127,23 @@ def rank_results(
         level, seed: as :func:`rank_scores`.
 
     Raises:
+        ConfigurationError: fewer than two results.
         IncompatibleResultsError: results that must not be compared, or that share no scored
-        episode.
+            episode.
     """
+    _check_several(results)
     names = unique_labels([result.checkpoint_name for result in results], labels)
     warnings: dict[str, None] = {}
-    for result in results[1:]:
+    for name, result in zip(names[1:], results[1:], strict=True):
         warnings |= dict.fromkeys(comparability_warnings(results[0], result))
+        differing = "; ".join(mismatches(results[0], result))
+        if differing:
+            warnings[f"{names[0]} and {name} were not measured alike: {differing}."] = None
     tables = [{e.episode_id: e.score for e in result.episodes} for result in results]
     episode_ids = sorted(tables[0])
     scored = [i for i in episode_ids if all(table[i] is not None for table in tables)]
     if not scored:
         raise IncompatibleResultsError("no episode has a composite in all results")
-    if clusters is not None:
-        check_clusters(clusters, scored)
     return rank_scores(
         {
             name: [score for i in scored if (score := table[i]) is not None]
@@ -146,7 +152,7 @@ def rank_results(
         measure="composite",
         unit=SCORE_UNIT,
         higher_is_better=True,
-        clusters=None if clusters is None else [clusters[i] for i in scored],
+        clusters=clusters_of(scored, clusters),
         level=level,
         seed=seed,
         num_left_out=len(episode_ids) - len(scored),
@@ -164,8 +170,10 @@ def rank_regret(
     """Rank regret results by their expected regret per step, paired by seed; lower is better.
 
     Raises:
+        ConfigurationError: fewer than two results.
         IncompatibleResultsError: other worlds or seeds, or a result whose regret is infinite.
     """
+    _check_several(results)
     names = unique_labels([result.contestant for result in results], labels)
     for result in results[1:]:
         compare_regret(results[0], result, level=level)
@@ -205,6 +213,11 @@ def unique_labels(names: Sequence[str], labels: Sequence[str] | None = None) -> 
         seen[name] += 1
         unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return unique
+
+
+def _check_several(results: Sequence[object]) -> None:
+    if len(results) < 2:
+        raise ConfigurationError(f"expected at least two results to rank, got {len(results)}")
 
 
 def _number(value: np.float64) -> float | None:

@@ -10,6 +10,7 @@ among them (Phipson & Smyth 2010), so a p-value is never 0.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -53,9 +54,8 @@ def sign_flip_p_value(
             f"alternative: expected two_sided, less or greater, got {alternative!r}"
         )
     shifted = sample.sums - null * sample.counts
-    totals = np.concatenate(
-        [signs @ shifted for signs in sign_patterns(sample.num_units, num_flips, seed)]
-    )
+    patterns = sign_patterns(sample.num_units, num_flips, seed)
+    totals = np.concatenate([signs @ shifted for signs in patterns])
     observed = float(shifted.sum())
     if alternative == "two_sided":
         totals, observed = np.abs(totals), abs(observed)
@@ -68,23 +68,24 @@ def sign_flip_p_value(
 
 def sign_patterns(
     num_units: int, num_flips: int, seed: int, max_exact_units: int = MAX_EXACT_UNITS
-) -> list[Floats]:
+) -> Iterator[Floats]:
     """Patterns of +1 and -1 in pieces ``[R, num_units]``, of which the first row is all +1.
 
-    All 2^num_units up to ``max_exact_units``, else ``num_flips`` random ones after the first.
+    All 2^num_units up to ``max_exact_units``, else ``num_flips`` random ones after the first. A
+    piece at a time: all of those of 100,000 units would take 8 GB.
     """
     if num_flips < 99:
         raise ConfigurationError(f"num_flips: expected at least 99, got {num_flips!r}")
     if num_units <= max_exact_units:
         codes = np.arange(1 << num_units)[:, None] >> np.arange(num_units) & 1
-        return [_as_signs(codes)]
+        yield _as_signs(codes)
+        return
     generator = np.random.default_rng(seed)
     rows = max(1, _CHUNK_FLOATS // num_units)
-    pieces: list[Floats] = [np.ones((1, num_units))]
+    yield np.ones((1, num_units))
     for start in range(0, num_flips, rows):
         bits = generator.integers(0, 2, (min(rows, num_flips - start), num_units), dtype=np.int8)
-        pieces.append(_as_signs(bits))
-    return pieces
+        yield _as_signs(bits)
 
 
 def _as_signs(bits: npt.NDArray[np.integer[Any]]) -> Floats:

@@ -1,22 +1,18 @@
 """Rank the jobs of a sweep by paired differences on the same episodes.
 
-Every job is compared with the best one. Which is best is seen in the same data, so its intervals
-must hold whichever it had been: they are Bonferroni's over all pairs of jobs, that is Student's t
-of the paired differences at level 1 - (1 - level) / (k (k - 1) / 2). A baseline is named before, so
-its k - 1 intervals share their level among themselves. References: Hsu, Multiple Comparisons, 1996,
-chapters 4 and 5 (whose intervals with the best are narrower, and assume equal variances).
+Jobs that can be compared are ranked as any results are (:mod:`wbgpu.aggregate.ranking`); here it
+is decided which can, and each is set beside the best job and beside a named baseline.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from wbgpu.aggregate.student_t import two_sided_t
+from wbgpu.aggregate.ranking import rank_scores
 from wbgpu.aggregate.sweep_horizons import horizon_changes
 from wbgpu.aggregate.sweep_pairing import comparable, metrics_of, unit_of, values_of
 from wbgpu.errors import ConfigurationError, InputError
+from wbgpu.records.ranking import Ranking
 from wbgpu.records.sweep import (
     LeftOut,
     PairedChange,
@@ -28,8 +24,6 @@ from wbgpu.records.sweep import (
 )
 
 _NUM_NAMED = 3
-
-Values = Mapping[str, float]
 
 
 def rank_sweep(
@@ -50,14 +44,13 @@ def rank_sweep(
         left_out: jobs without.
         metric: a metric's name; ``None`` for the composite, or the expected regret.
         baseline: number of a job to compare with besides the best.
-        level: confidence of all intervals together, between 0 and 1, both excluded.
+        level: of each interval, and of standings and ranks together; between 0 and 1, both
+            excluded.
 
     Raises:
         ConfigurationError: the baseline or the metric is not there, or ``level`` is out of range.
         InputError: no job can be ranked.
     """
-    if not 0.0 < level < 1.0:
-        raise ConfigurationError(f"level: expected a number between 0 and 1, got {level!r}")
     if not entries:
         reasons = "".join(f"\njob {job.job}: {job.state}: {job.reason}" for job in left_out)
         raise InputError(f"no job of the sweep has a result, so there is nothing to rank{reasons}")
@@ -79,8 +72,32 @@ def rank_sweep(
         raise ConfigurationError(f"the baseline, job {baseline}, cannot be ranked: {reasons}")
     unit, higher_is_better = unit_of(ranked[0].result, metric)
     order = sorted(episode_ids)
-    columns = {e.job: [values[e.job][episode_id] for episode_id in order] for e in ranked}
-    jobs = _ranked(ranked, columns, higher_is_better, baseline, level)
+    columns = {str(e.job): [values[e.job][i] for i in order] for e in ranked}
+    named = None if baseline is None else str(baseline)
+    ranking = rank_scores(
+        columns,
+        measure=metric,
+        unit=unit,
+        higher_is_better=higher_is_better,
+        level=level,
+        references=() if named is None else (named,),
+    )
+    best = ranking.ranked[0].label
+    by_number = {str(entry.job): entry for entry in ranked}
+    jobs = tuple(
+        RankedJob(
+            best_rank=item.best_rank,
+            worst_rank=item.worst_rank,
+            job=by_number[item.label].job,
+            label=by_number[item.label].label,
+            folder=by_number[item.label].folder,
+            checkpoint_name=checkpoint_name(by_number[item.label].result),
+            mean=item.score.mean,
+            against_best=_against(ranking, columns, best, item.label),
+            against_baseline=_against(ranking, columns, named, item.label),
+        )
+        for item in ranking.ranked
+    )
     reference = jobs[0].job if baseline is None else baseline
     results = {entry.job: entry.result for entry in ranked}
     return SweepRanking(
@@ -88,8 +105,6 @@ def rank_sweep(
         unit=unit,
         higher_is_better=higher_is_better,
         level=level,
-        num_best_intervals=_num_pairs(len(ranked)),
-        num_baseline_intervals=0 if baseline is None else len(ranked) - 1,
         episode_ids=tuple(order),
         jobs=jobs,
         baseline_job=baseline,
@@ -103,73 +118,35 @@ def rank_sweep(
     )
 
 
-def paired_change(
-    reference: Sequence[float],
-    candidate: Sequence[float],
-    *,
-    higher_is_better: bool,
-    level: float,
-) -> PairedChange:
-    """Mean of candidate - reference over paired episodes, and its Student t interval."""
-    changes = [after - before for before, after in zip(reference, candidate, strict=True)]
-    count = len(changes)
-    mean = math.fsum(changes) / count
-    lower = upper = None
+def _against(
+    ranking: Ranking, columns: Mapping[str, Sequence[float]], reference: str | None, job: str
+) -> PairedChange | None:
+    """The pair of a reference and a job, turned so that the reference comes first."""
+    if reference is None or reference == job:
+        return None
+    pair = next(p for p in ranking.pairs if {p.first, p.second} == {reference, job})
+    mean, lower, upper = pair.change.mean, pair.change.lower, pair.change.upper
+    if pair.first == job:
+        mean = -mean
+        lower, upper = (None if b is None else -b for b in (upper, lower))
+    changes = [
+        after - before for before, after in zip(columns[reference], columns[job], strict=True)
+    ]
+    up, down = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     standing: Standing = "unknown"
-    if count > 1:
-        variance = math.fsum((change - mean) ** 2 for change in changes) / (count - 1)
-        half = two_sided_t(level, count - 1) * math.sqrt(variance / count)
-        lower, upper = mean - half, mean + half
-        standing = "level"
-        if lower > 0 or upper < 0:
-            standing = "better" if (mean > 0) == higher_is_better else "worse"
-    num_up, num_down = sum(c > 0 for c in changes), sum(c < 0 for c in changes)
-    better, worse = (num_up, num_down) if higher_is_better else (num_down, num_up)
-    return PairedChange(mean, lower, upper, better, worse, standing)
-
-
-def _ranked(
-    entries: Sequence[SweepEntry],
-    columns: Mapping[int, Sequence[float]],
-    higher_is_better: bool,
-    baseline: int | None,
-    level: float,
-) -> tuple[RankedJob, ...]:
-    means = {job: math.fsum(column) / len(column) for job, column in columns.items()}
-    sign = -1.0 if higher_is_better else 1.0
-    ordered = sorted(entries, key=lambda entry: (sign * means[entry.job], entry.job))
-    best = ordered[0].job
-
-    def against(reference: int | None, job: int, num_intervals: int) -> PairedChange | None:
-        if reference is None or reference == job:
-            return None
-        return paired_change(
-            columns[reference],
-            columns[job],
-            higher_is_better=higher_is_better,
-            level=1.0 - (1.0 - level) / num_intervals,
-        )
-
-    jobs: list[RankedJob] = []
-    for position, entry in enumerate(ordered, start=1):
-        mean = means[entry.job]
-        ranked = RankedJob(
-            rank=position,
-            job=entry.job,
-            label=entry.label,
-            folder=entry.folder,
-            checkpoint_name=checkpoint_name(entry.result),
-            mean=mean,
-            against_best=against(best, entry.job, _num_pairs(len(entries))),
-            against_baseline=against(baseline, entry.job, len(entries) - 1),
-        )
-        is_tie = bool(jobs) and jobs[-1].mean == mean
-        jobs.append(replace(ranked, rank=jobs[-1].rank) if is_tie else ranked)
-    return tuple(jobs)
-
-
-def _num_pairs(num_jobs: int) -> int:
-    return num_jobs * (num_jobs - 1) // 2
+    if pair.adjusted_p_value is not None:
+        is_clear = pair.adjusted_p_value <= 1.0 - ranking.level
+        # Pairs name the better one first.
+        standing = ("worse" if pair.second == job else "better") if is_clear else "level"
+    return PairedChange(
+        mean=mean,
+        lower=lower,
+        upper=upper,
+        adjusted_p_value=pair.adjusted_p_value,
+        num_better=up if ranking.higher_is_better else down,
+        num_worse=down if ranking.higher_is_better else up,
+        standing=standing,
+    )
 
 
 def _short(entry: SweepEntry, lacking: set[str]) -> LeftOut:

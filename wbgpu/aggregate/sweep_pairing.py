@@ -9,13 +9,12 @@ from wbgpu.aggregate.comparison import compare
 from wbgpu.aggregate.regret_comparison import compare_regret
 from wbgpu.errors import IncompatibleResultsError
 from wbgpu.records.metric import SCORE_UNIT
-from wbgpu.records.regret import RegretResult
+from wbgpu.records.regret import REGRET_UNIT, RegretResult
 from wbgpu.records.suite import SuiteResult
 from wbgpu.records.sweep import AnyResult, LeftOut, SweepEntry
 
 COMPOSITE = "composite"
 REGRET_METRICS = ("expected_regret", "regret")
-REGRET_UNIT = "nats per step"
 
 
 def metrics_of(result: AnyResult) -> tuple[str, ...]:

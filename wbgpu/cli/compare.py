@@ -10,7 +10,8 @@ import click
 from wbgpu import sdk
 from wbgpu.aggregate.ranking import unique_labels
 from wbgpu.cli.artifacts import check_folder, new_run_folder, save
-from wbgpu.cli.policy_options import clusters_from
+from wbgpu.cli.cluster_options import cluster_options, clusters_from
+from wbgpu.cli.given_options import refuse_given
 from wbgpu.errors import ConfigurationError, InputError
 from wbgpu.records.ranking import Ranking
 from wbgpu.records.regret import RegretResult
@@ -39,13 +40,7 @@ _GROUND_TRUTH = ("gt", "ground_truth")
     show_default=True,
     help="With --models: context frames at the start of each video, not scored.",
 )
-@click.option(
-    "--clusters",
-    type=click.Path(path_type=Path),
-    help="CSV or JSON file that names each episode_id's scene or task.",
-)
-@click.option("--cluster-column", help="Column of --clusters. [default: the only other one]")
-@click.option("--cluster-pattern", metavar="REGEX", help="The first group in the episode id.")
+@cluster_options
 @click.option(
     "--output-root",
     type=click.Path(path_type=Path),
@@ -53,7 +48,9 @@ _GROUND_TRUTH = ("gt", "ground_truth")
     show_default=True,
     help="Where comparisons are kept.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the comparison as JSON and nothing else."
+)
 def command(
     target: Path,
     runs: tuple[Path, ...],
@@ -83,6 +80,7 @@ def command(
     if models is not None:
         results: list[sdk.AnyResult] = _scored(target, models, skip_context)
     else:
+        refuse_given(["skip_context"], "needs --models: result files were scored already")
         results = [sdk.load_result(path) for path in (target, *runs)]
     episodes = [] if isinstance(results[0], RegretResult) else results[0].episodes
     groups = clusters_from(

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from wbgpu import sdk
 from wbgpu.cli.artifacts import check_folder, new_run_folder, save
+from wbgpu.cli.cluster_options import cluster_options, clusters_from
 from wbgpu.cli.gate_files import ExtraFiles
+from wbgpu.cli.given_options import refuse_given
+from wbgpu.cli.limit_options import limit_options
 from wbgpu.cli.policy_options import (
     EVIDENCE_ONLY,
     WORLDBENCH_ONLY,
-    clusters_from,
+    config_option,
     policy_from,
     policy_options,
 )
@@ -29,7 +31,7 @@ from wbgpu.records.comparison import Comparison, Verdict
 from wbgpu.records.profile import COMPOSITE_METRICS
 from wbgpu.records.project_file import load_project_file
 from wbgpu.records.regret import RegretResult
-from wbgpu.records.regret_comparison import RegretVerdict
+from wbgpu.records.regret_comparison import RegretComparison, RegretVerdict
 from wbgpu.records.regret_gate_file import regret_gate_payload
 from wbgpu.records.strict_json import to_text
 from wbgpu.records.suite import SuiteResult
@@ -58,77 +60,8 @@ EXIT_CODES = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3}
     help="Candidate result JSON, or a run folder.",
 )
 @policy_options
-@click.option(
-    "--max-overall-drop",
-    type=float,
-    help="Allowed drop of the mean composite score. [default: 0]",
-)
-@click.option(
-    "--max-metric-drop",
-    type=float,
-    help="Allowed drop of any composite metric's mean. [default: 0]",
-)
-@click.option(
-    "--max-horizon-drop",
-    type=float,
-    help="Allowed drop of any composite metric's mean at any horizon. [default: 0]",
-)
-@click.option(
-    "--require-metric",
-    "required_metrics",
-    multiple=True,
-    help="Metric that the candidate must have; repeatable, adds to the configuration's.",
-)
-@click.option(
-    "--min-metric-count", type=int, help="Least number of available metrics. [default: 1]"
-)
-@click.option(
-    "--min-metric-coverage",
-    type=float,
-    help="Least available/configured metrics, 0-1. [default: 0]",
-)
-@click.option(
-    "--min-configured-weight-coverage",
-    type=float,
-    help="Least share of configured weight that is available, 0-1. [default: 0]",
-)
-@click.option(
-    "--strict-config-match/--no-strict-config-match",
-    default=None,
-    help="Fail on differing metrics, weights, horizons or protocols. [default: strict]",
-)
-@click.option(
-    "--max-episode-regressions",
-    type=int,
-    help="Most episodes that may get worse. [default: no limit]",
-)
-@click.option(
-    "--min-composite-improvement",
-    type=float,
-    help="Least required change of the composite. [default: 0]",
-)
-@click.option(
-    "--bootstrap-samples",
-    type=int,
-    help="Draws for a paired bootstrap interval of the change; 0 for none. [default: 0]",
-)
-@click.option("--bootstrap-seed", type=int, help="Seed of the bootstrap. [default: 42]")
-@click.option("--confidence-level", type=float, help="Level of intervals. [default: 0.95]")
-@click.option(
-    "--min-confidence-lower-bound",
-    type=float,
-    help="Least lower bound of the interval; needs --bootstrap-samples.",
-)
-@click.option(
-    "--max-regret-increase",
-    type=float,
-    help="Allowed increase of the expected regret, nats per step. [default: 0]",
-)
-@click.option(
-    "--max-horizon-regret-increase",
-    type=float,
-    help="Allowed increase of the expected regret up to any horizon, nats per step. [default: 0]",
-)
+@cluster_options
+@limit_options
 @click.option(
     "--output-root",
     type=click.Path(path_type=Path),
@@ -151,12 +84,7 @@ EXIT_CODES = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3}
     is_flag=True,
     help="Add the verdict to the summary of a GitHub Actions step ($GITHUB_STEP_SUMMARY).",
 )
-@click.option(
-    "--config",
-    "config_path",
-    type=click.Path(path_type=Path),
-    help="wbgpu.yml; looked for in the current folder.",
-)
+@config_option
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the gate result as JSON and nothing else."
 )
@@ -190,10 +118,12 @@ def command(
         kept = {"confidence_level", "policy"}
         if weighs:
             kept |= {"regret_margin", "interval", "fail_inconclusive"}
-        _refuse_given([name for name in flags if name not in kept], "to results of regret")
+        refuse_given(
+            [name for name in flags if name not in kept], "does not apply to results of regret"
+        )
         if weighs:
             unmeant = ["max_regret_increase", "max_horizon_regret_increase"]
-            _refuse_given(unmeant, "under this policy; its limit is --regret-margin")
+            refuse_given(unmeant, "does not apply under this policy; its limit is --regret-margin")
             policy = _policy(flags["policy"], {}, flags)
             if not isinstance(policy, Noninferiority):
                 raise ConfigurationError(
@@ -207,7 +137,10 @@ def command(
         }
         given = {name: limit for name, limit in limits.items() if limit is not None}
         return _gate_regret(sdk.gate_regret(before, after, **given), output)
-    _refuse_given(["max_regret_increase", "max_horizon_regret_increase"], "to results of videos")
+    refuse_given(
+        ["max_regret_increase", "max_horizon_regret_increase"],
+        "does not apply to results of videos",
+    )
     return _gate_videos(before, after, output, **flags)
 
 
@@ -225,9 +158,10 @@ class _Output:
         report: str,
         lines: Sequence[str],
         configuration_file: str | None = None,
+        clusters: Mapping[str, str] | None = None,
     ) -> None:
         """Save the verdict in a folder of its own and as the latest, and print it."""
-        written = self.extra.write(verdict, report, configuration_file)
+        written = self.extra.write(verdict, report, configuration_file, clusters)
         files = {"gate.json": payload, "gate.md": report}
         saved = save(new_run_folder(self.root), files)
         latest = save(self.root / "latest", files)
@@ -270,50 +204,42 @@ def _gate_videos(
     comparison = sdk.compare(baseline, candidate, strict=policy.strict_config_match)
     _check_names(required_metrics, comparison)
     used = None if project.path is None else str(project.path)
-    if isinstance(policy, Noninferiority):
-        verdict = _weigh(comparison, policy, flags)
-        shown = verdict_told_apart(verdict, output.sides)
-        summary, report = evidence_summary(shown), evidence_report(shown, used)
-    else:
-        _refuse_given(EVIDENCE_ONLY, f"under the policy {flags['policy']}")
-        verdict = sdk.decide(comparison, policy)
-        shown = verdict_told_apart(verdict, output.sides)
-        summary, report = verdict_summary(shown), gate_report(shown, used)
-    lines = [summary] if used is None else [summary, f"Configuration: {used}"]
-    output.write(shown, to_text(gate_payload(verdict, used)), report, lines, used)
-    return EXIT_CODES[verdict.status]
-
-
-def _policy(name: str, project_settings: Mapping[str, Any], flags: Mapping[str, Any]) -> Policy:
-    policy = policy_from(name, project_settings, flags)
-    if isinstance(policy, Noninferiority):
-        _refuse_given(WORLDBENCH_ONLY, f"under the policy {name}")
-    return policy
-
-
-def _weigh(comparison: Comparison, policy: Noninferiority, flags: Mapping[str, Any]) -> Verdict:
-    sides = (flags["baseline_regret"], flags["candidate_regret"])
-    if (sides[0] is None) != (sides[1] is None):
-        raise ConfigurationError("--baseline-regret and --candidate-regret: give both or neither")
-    regret = None
-    if sides[0] is not None:
-        regret = sdk.compare_regret(*sides, level=policy.confidence_level)
+    if not isinstance(policy, Noninferiority):
+        refuse_given(EVIDENCE_ONLY, f"does not apply under the policy {flags['policy']}")
     clusters = clusters_from(
         flags["clusters"],
         flags["cluster_column"],
         flags["cluster_pattern"],
         [episode.episode_id for episode in comparison.candidate.episodes],
     )
-    return sdk.decide(comparison, policy, clusters=clusters, regret=regret)
+    if isinstance(policy, Noninferiority):
+        verdict = sdk.decide(
+            comparison, policy, clusters=clusters, regret=_regret_beside(policy, flags)
+        )
+        shown = verdict_told_apart(verdict, output.sides)
+        summary, report = evidence_summary(shown), evidence_report(shown, used)
+    else:
+        verdict = sdk.decide(comparison, policy)
+        shown = verdict_told_apart(verdict, output.sides)
+        summary, report = verdict_summary(shown), gate_report(shown, used)
+    lines = [summary] if used is None else [summary, f"Configuration: {used}"]
+    payload = to_text(gate_payload(verdict, used))
+    output.write(shown, payload, report, lines, used, clusters)
+    return EXIT_CODES[verdict.status]
 
 
-def _refuse_given(names: Sequence[str], where: str) -> None:
-    """Refuse options that mean nothing there, instead of ignoring them."""
-    context = click.get_current_context()
-    flags = {p.name: p.opts[0] for p in context.command.params}
-    for name in names:
-        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
-            raise ConfigurationError(f"{flags[name]} does not apply {where}")
+def _policy(name: str, project_settings: Mapping[str, Any], flags: Mapping[str, Any]) -> Policy:
+    policy = policy_from(name, project_settings, flags)
+    if isinstance(policy, Noninferiority):
+        refuse_given(WORLDBENCH_ONLY, f"does not apply under the policy {name}")
+    return policy
+
+
+def _regret_beside(policy: Noninferiority, flags: Mapping[str, Any]) -> RegretComparison | None:
+    sides = (flags["baseline_regret"], flags["candidate_regret"])
+    if (sides[0] is None) != (sides[1] is None):
+        raise ConfigurationError("--baseline-regret and --candidate-regret: give both or neither")
+    return None if sides[0] is None else sdk.compare_regret(*sides, level=policy.confidence_level)
 
 
 def _check_names(required_metrics: tuple[str, ...], comparison: Comparison) -> None:

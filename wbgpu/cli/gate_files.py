@@ -54,6 +54,8 @@ class ExtraFiles:
                 raise ConfigurationError(f"--html: expected a .html file, got {html}")
         if junit is not None:
             _check_junit(junit)
+            if html is not None and html.absolute() == junit.absolute():
+                raise ConfigurationError(f"--html and --junit: both are {html}; name two files")
         summary = os.environ.get(SUMMARY_VARIABLE) if with_summary else None
         if with_summary and not summary:
             raise ConfigurationError(
@@ -64,7 +66,11 @@ class ExtraFiles:
         return ExtraFiles(html, junit, Path(summary) if summary else None, folders)
 
     def write(
-        self, verdict: Verdict | RegretVerdict, report: str, configuration_file: str | None
+        self,
+        verdict: Verdict | RegretVerdict,
+        report: str,
+        configuration_file: str | None,
+        clusters: Mapping[str, str] | None = None,
     ) -> Mapping[str, Path]:
         """Write them; returns their paths by what they are.
 
@@ -72,6 +78,7 @@ class ExtraFiles:
             verdict: what the gate said.
             report: the same in Markdown.
             configuration_file: the wbgpu.yml that supplied thresholds, if any.
+            clusters: cluster by episode id, where some belong together.
         """
         written = {}
         if self.junit is not None:
@@ -82,15 +89,21 @@ class ExtraFiles:
                 file.write(github_summary(verdict.status, report))
             written["GitHub summary"] = self.summary
         if self.html is not None:
-            page = self._page(verdict, configuration_file)
+            page = self._page(verdict, configuration_file, clusters)
             written["HTML report"] = write_text(self.html, page)
         return written
 
-    def _page(self, verdict: Verdict | RegretVerdict, configuration_file: str | None) -> str:
+    def _page(
+        self,
+        verdict: Verdict | RegretVerdict,
+        configuration_file: str | None,
+        clusters: Mapping[str, str] | None,
+    ) -> str:
         if isinstance(verdict, Verdict):
             return suite_html(
                 verdict.comparison.candidate,
                 verdict,
+                clusters=clusters,
                 films=FilmSettings(folders=self.folders),
                 configuration_file=configuration_file,
             )

@@ -1,16 +1,15 @@
-"""Options of ``wbgpu gate`` that choose a policy and say how it weighs evidence."""
+"""Options that choose a policy and say how it weighs evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from wbgpu.errors import ConfigurationError
+from wbgpu.cli.cluster_options import CLUSTERS
 from wbgpu.gating.load import Policy, load_policy
-from wbgpu.records.episode_clusters import clusters_by_pattern, read_clusters
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -38,38 +37,44 @@ MARGINS_ONLY = (
 
 EVIDENCE_ONLY = (
     *MARGINS_ONLY,
-    "clusters",
-    "cluster_column",
-    "cluster_pattern",
+    *CLUSTERS,
     "baseline_regret",
     "candidate_regret",
 )
 """All options that only mean something with a policy that weighs evidence."""
 
 
+policy_option = click.option(
+    "--policy",
+    default="worldbench",
+    show_default=True,
+    metavar="NAME|FILE.yaml",
+    help="worldbench: no mean may drop. noninferiority: PASS, FAIL or INCONCLUSIVE against "
+    "margins, with stated error rates.",
+)
+margin_option = click.option(
+    "--margin",
+    type=float,
+    help="noninferiority: allowed drop of the mean composite. [default: 1]",
+)
+regret_margin_option = click.option(
+    "--regret-margin",
+    type=float,
+    help="noninferiority: allowed increase of the expected regret, nats per step. [default: 0]",
+)
+config_option = click.option(
+    "--config",
+    "config_path",
+    type=click.Path(path_type=Path),
+    help="wbgpu.yml, whose gate settings count; looked for in the current folder.",
+)
+
+
 def policy_options(command: _Command) -> _Command:
-    """Add the options."""
+    """Add ``--policy`` and the options of evidence."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
-
-
-def clusters_from(
-    path: Path | None, column: str | None, pattern: str | None, episode_ids: Sequence[str]
-) -> Mapping[str, str] | None:
-    """Cluster by episode id as the options say, or ``None``.
-
-    Raises:
-        ConfigurationError: options that contradict each other, or as
-            :mod:`wbgpu.records.episode_clusters` says.
-    """
-    if path is not None and pattern is not None:
-        raise ConfigurationError("--clusters and --cluster-pattern: give one of them")
-    if column is not None and path is None:
-        raise ConfigurationError("--cluster-column needs --clusters, whose column it names")
-    if path is not None:
-        return read_clusters(path, column)
-    return None if pattern is None else clusters_by_pattern(pattern, episode_ids)
 
 
 def policy_from(name: str, project_settings: Mapping[str, Any], flags: Mapping[str, Any]) -> Policy:
@@ -101,19 +106,8 @@ def _metric_margins(
 
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option(
-        "--policy",
-        default="worldbench",
-        show_default=True,
-        metavar="NAME|FILE.yaml",
-        help="worldbench: no mean may drop. noninferiority: PASS, FAIL or INCONCLUSIVE (exit 3) "
-        "against margins, with stated error rates.",
-    ),
-    click.option(
-        "--margin",
-        type=float,
-        help="noninferiority: allowed drop of the mean composite. [default: 1]",
-    ),
+    policy_option,
+    margin_option,
     click.option(
         "--horizon-margin",
         type=float,
@@ -129,11 +123,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="noninferiority: allowed worsening of another mean in its unit, such as "
         "log_loss=0.01; repeatable.",
     ),
-    click.option(
-        "--regret-margin",
-        type=float,
-        help="noninferiority: allowed increase of the expected regret, nats per step. [default: 0]",
-    ),
+    regret_margin_option,
     click.option(
         "--interval",
         type=click.Choice(["conservative", "student_t", "bootstrap_t"]),
@@ -144,18 +134,6 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         is_flag=True,
         default=None,
         help="noninferiority: what is not decided is a FAIL (exit 1).",
-    ),
-    click.option(
-        "--clusters",
-        type=click.Path(path_type=Path),
-        help="noninferiority: CSV or JSON file that names each episode_id's scene or task; "
-        "episodes of one are not independent.",
-    ),
-    click.option("--cluster-column", help="Column of --clusters. [default: the only other one]"),
-    click.option(
-        "--cluster-pattern",
-        metavar="REGEX",
-        help="Instead of --clusters: the first group in the episode id, such as '^([^/]+)/'.",
     ),
     click.option(
         "--baseline-regret",

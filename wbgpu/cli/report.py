@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from wbgpu import sdk
 from wbgpu.cli.artifacts import check_report
-from wbgpu.cli.policy_options import policy_from
-from wbgpu.errors import ConfigurationError
+from wbgpu.cli.cluster_options import CLUSTERS, cluster_options, clusters_from
+from wbgpu.cli.given_options import refuse_given
+from wbgpu.cli.policy_options import (
+    config_option,
+    margin_option,
+    policy_from,
+    policy_option,
+    regret_margin_option,
+)
 from wbgpu.gating.noninferiority import Noninferiority
 from wbgpu.records.project_file import load_project_file
 from wbgpu.records.regret import RegretResult
 from wbgpu.records.strict_json import write_text
 from wbgpu.report.told_apart import told_apart
 from wbgpu.reporting.html import DEFAULT_NUM_FILMS
+
+_MARGINS = ("margin", "regret_margin")
+_AGAINST_ONLY = ("policy", *_MARGINS, *CLUSTERS, "config_path")
+"""Options of the verdict and of tests, on the page of two results."""
 
 
 @click.command("report", short_help="A readable report of a result file, as Markdown or HTML.")
@@ -33,37 +44,33 @@ from wbgpu.reporting.html import DEFAULT_NUM_FILMS
     help="FILE.md, or FILE.html for one page with charts, frames and videos. "
     "[default: Markdown beside the result: report.md in a run's folder, else its name]",
 )
-@click.option(
-    "--policy",
-    default="worldbench",
-    show_default=True,
-    metavar="NAME|FILE.yaml",
-    help="HTML with --against: policy of the verdict, as of wbgpu gate.",
-)
-@click.option(
-    "--margin",
-    type=float,
-    help="HTML, noninferiority: allowed drop of the composite, or increase of the regret.",
-)
+@policy_option
+@margin_option
+@regret_margin_option
+@cluster_options
+@config_option
 @click.option(
     "--films",
     "num_films",
     type=click.IntRange(0),
     default=DEFAULT_NUM_FILMS,
     show_default=True,
-    help="HTML: worst and best episodes shown with frames and a video, of each.",
+    help="Of a page: worst and best episodes shown with frames and a video, of each.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the report's path as JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the report's path as JSON and nothing else."
+)
 def command(
     result_json: Path,
     against: Path | None,
     output: Path | None,
-    policy: str,
-    margin: float | None,
-    num_films: int,
     as_json: bool,
+    **flags: Any,
 ) -> None:
     """Write a report of a result of videos or of regret.
+
+    The options from --policy to --config are of a page with --against, and as of wbgpu gate;
+    clusters count in its tests over horizons under any policy.
 
     \b
     Example:
@@ -78,9 +85,11 @@ def command(
     path = output or default
     check_report(path, "--output")
     if path.suffix.lower() in sdk.PAGE_SUFFIXES:
-        write_text(path, _page(result_json, against, policy, margin, num_films))
+        if against is None:
+            refuse_given(_AGAINST_ONLY, "needs a baseline: --against FILE")
+        write_text(path, _page(result_json, against, flags))
     else:
-        _refuse_given(("policy", "margin", "num_films"))
+        refuse_given((*_AGAINST_ONLY, "num_films"), "needs a page: --output FILE.html")
         sdk.write_report(result_json, path, against)
     if as_json:
         click.echo(json.dumps({"report": str(path)}))
@@ -88,41 +97,35 @@ def command(
         click.echo(f"Saved report: {path}")
 
 
-def _page(
-    result_json: Path, against: Path | None, policy: str, margin: float | None, num_films: int
-) -> str:
+def _page(result_json: Path, against: Path | None, flags: Mapping[str, Any]) -> str:
     result = sdk.load_result(result_json)
     baseline = None if against is None else sdk.load_result(against)
     if against is not None and baseline is not None:
         baseline, result = told_apart(baseline, result, (against, result_json))
-    project = load_project_file()
-    is_regret = isinstance(result, RegretResult)
-    flags = {
-        "regret_margin" if is_regret else "margin": margin,
-        "required_metrics": project.profile.required_metrics,
-    }
-    limits = policy_from(policy, {} if is_regret else project.gate, flags)
-    if margin is not None and not isinstance(limits, Noninferiority):
-        raise ConfigurationError(f"--margin: the policy {policy} has no margins")
-    used = None if is_regret or project.path is None else str(project.path)
+    project = load_project_file(flags["config_path"])
+    margins = {name: flags[name] for name in _MARGINS}
+    required = project.profile.required_metrics
+    policy = policy_from(flags["policy"], project.gate, {**margins, "required_metrics": required})
+    if not isinstance(policy, Noninferiority):
+        refuse_given(_MARGINS, f"does not apply under the policy {flags['policy']}")
+    if isinstance(result, RegretResult):
+        refuse_given(("margin", *CLUSTERS, "config_path"), "does not apply to results of regret")
+        episode_ids = []
+    else:
+        episode_ids = [episode.episode_id for episode in result.episodes]
+    clusters = clusters_from(
+        flags["clusters"], flags["cluster_column"], flags["cluster_pattern"], episode_ids
+    )
     return sdk.report_page(
         result,
         baseline,
-        policy=limits,
-        num_films=num_films,
+        policy=policy,
+        clusters=clusters,
+        num_films=flags["num_films"],
         video_folders=[
             path if path.is_dir() else path.parent
             for path in (result_json, against)
             if path is not None
         ],
-        configuration_file=used,
+        configuration_file=None if project.path is None else str(project.path),
     )
-
-
-def _refuse_given(names: Sequence[str]) -> None:
-    """Refuse options that Markdown does not follow, instead of ignoring them."""
-    context = click.get_current_context()
-    flags = {p.name: p.opts[0] for p in context.command.params}
-    for name in names:
-        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
-            raise ConfigurationError(f"{flags[name]} needs a page: --output FILE.html")

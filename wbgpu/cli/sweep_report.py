@@ -35,7 +35,7 @@ from wbgpu.report.sweep_markdown import sweep_lines, sweep_report
     default=0.95,
     show_default=True,
     type=float,
-    help="Level of all intervals together.",
+    help="Level of each interval, and of ranks and words together.",
 )
 @click.option(
     "--output",
@@ -43,7 +43,7 @@ from wbgpu.report.sweep_markdown import sweep_lines, sweep_report
     type=click.Path(path_type=Path),
     help="Folder for the report. [default: the sweep's]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the ranking as JSON, nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print the ranking as JSON and nothing else.")
 def command(
     folder: Path,
     baseline: str | None,

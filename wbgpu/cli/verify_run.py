@@ -42,7 +42,7 @@ EXIT_CODES = {"VERIFIED": 0, "FAILED": 1, "NOT VERIFIABLE": 2, "PARTIAL": 3}
     help="Score N random episodes again from their videos.",
 )
 @click.option("--seed", default=0, show_default=True, type=int, help="Which N episodes.")
-@click.option("--json", "as_json", is_flag=True, help="Print all checks as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print all checks as JSON and nothing else.")
 def command(
     result_json: Path,
     ground_truth: Path | None,

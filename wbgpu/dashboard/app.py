@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,6 +22,7 @@ from starlette.routing import Route
 from wbgpu import sdk
 from wbgpu.dashboard.runs import Run, RunFolder
 from wbgpu.errors import WbgpuError
+from wbgpu.gating.load import Policy
 from wbgpu.report.numbers import quantity, score
 from wbgpu.report.text import one_line
 
@@ -41,18 +43,27 @@ _KEPT_REPORTS = 32
 
 
 def create_app(
-    folder: RunFolder, *, num_films: int = 1, policy: str = "worldbench", hosts: tuple[str, ...]
+    folder: RunFolder,
+    *,
+    hosts: tuple[str, ...],
+    num_films: int = 1,
+    policy: str | Policy = "worldbench",
+    configuration_file: str | None = None,
 ) -> Starlette:
     """The application, for uvicorn or any other ASGI server.
 
     Args:
         folder: what is served.
-        num_films: worst and best episodes that reports show with frames and a video, of each.
-        policy: of verdicts on comparisons.
         hosts: names by which the server may be called, ``*`` for any; others are refused, so that a
             web page elsewhere cannot read runs through a name of its own.
+        num_films: worst and best episodes that reports show with frames and a video, of each.
+        policy: of verdicts on comparisons.
+        configuration_file: the wbgpu.yml that supplied the policy's settings, which reports name.
     """
-    pages = _Pages(folder, num_films, policy)
+    report_page = partial(
+        sdk.report_page, num_films=num_films, policy=policy, configuration_file=configuration_file
+    )
+    pages = _Pages(folder, report_page)
     return Starlette(
         routes=[
             Route("/", pages.dashboard),
@@ -65,10 +76,9 @@ def create_app(
 
 
 class _Pages:
-    def __init__(self, folder: RunFolder, num_films: int, policy: str) -> None:
+    def __init__(self, folder: RunFolder, report_page: Callable[[Path, Path | None], str]) -> None:
         self._folder = folder
-        self._policy = policy
-        self._num_films = num_films
+        self._report_page = report_page
         self._report = lru_cache(_KEPT_REPORTS)(self._made_report)
         self._templates = Environment(
             loader=PackageLoader("wbgpu.dashboard", "templates"),
@@ -136,11 +146,8 @@ class _Pages:
 
     def _made_report(self, run: Run, baseline: Run | None) -> str:
         """Of the runs as they are: another content has another time, and so another report."""
-        return sdk.report_page(
-            self._folder.file(run),
-            None if baseline is None else self._folder.file(baseline),
-            policy=self._policy,
-            num_films=self._num_films,
+        return self._report_page(
+            self._folder.file(run), None if baseline is None else self._folder.file(baseline)
         )
 
     def _html(self, name: str, content: Mapping[str, Any], status_code: int = 200) -> Response:

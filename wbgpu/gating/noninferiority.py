@@ -29,7 +29,7 @@ from wbgpu.gating.rules import (
 )
 from wbgpu.gating.thresholds import Thresholds
 from wbgpu.records.comparison import Comparison, Failure, Status, Verdict
-from wbgpu.records.evidence import Evidence, HorizonTest, IntervalMethod
+from wbgpu.records.evidence import LARGEST_CHANGE, Evidence, HorizonTest, IntervalMethod
 from wbgpu.records.regret_comparison import RegretComparison, RegretVerdict
 from wbgpu.records.worldbench.gate_wording import configuration_warning
 
@@ -290,12 +290,18 @@ def _numbers(item: Evidence) -> dict[str, Any]:
 
 
 def _warnings(evidence: Sequence[Evidence]) -> list[str]:
-    few = [item for item in evidence if item.estimate.num_units < FEW_UNITS]
-    return [
-        f"{item.name}: {item.estimate.num_units} independent episodes or clusters only; "
-        "its interval rests on assumptions that so few cannot check."
-        for item in few
-    ]
+    warnings = []
+    for item in evidence:
+        units, equal = item.estimate.num_units, item.estimate.degrees_of_freedom + 1.0
+        if equal >= FEW_UNITS:
+            continue
+        what = f"{units} independent episodes or clusters only"
+        if equal < 0.9 * units and units > 1:
+            what = f"{units} clusters of such different sizes that they count as {equal:.1f}"
+        warnings.append(
+            f"{item.name}: {what}; its interval rests on assumptions that so few cannot check."
+        )
+    return warnings
 
 
 def _regret_warnings(regret: RegretComparison) -> list[str]:
@@ -307,6 +313,8 @@ def _regret_warnings(regret: RegretComparison) -> list[str]:
 def _margin(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ConfigurationError(f"{name}: expected a number, got {value!r}")
-    if not math.isfinite(value) or value < 0:
-        raise ConfigurationError(f"{name}: expected a finite number >= 0, got {value!r}")
+    if not 0 <= value <= LARGEST_CHANGE:
+        raise ConfigurationError(
+            f"{name}: expected a finite number >= 0, at most {LARGEST_CHANGE:g}, got {value!r}"
+        )
     return float(value)

@@ -82,7 +82,8 @@ class Thresholds:
         return asdict(self) | {"required_metrics": list(self.required_metrics)}
 
     def _check_names(self, value: Any) -> None:
-        if isinstance(value, str) or not all(isinstance(name, str) for name in value):
+        is_list = isinstance(value, (list, tuple))
+        if not is_list or not all(isinstance(name, str) for name in value):
             raise ConfigurationError(f"required_metrics: expected a list of names, got {value!r}")
         object.__setattr__(self, "required_metrics", tuple(dict.fromkeys(value)))
 

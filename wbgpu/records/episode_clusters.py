@@ -72,21 +72,26 @@ def _from_json(root: Node, column: str | None) -> dict[str, str]:
             raise ConfigurationError(
                 f"cluster column: {root.file} is one object of episode ids and has no columns"
             )
-        return {episode_id: _name(node) for episode_id, node in root.items()}
-    rows = [{key: _name(node) for key, node in entry.items()} for entry in root.elements()]
+        return {
+            episode_id: str(node.value) if _is_name(node) else node.string()
+            for episode_id, node in root.items()
+        }
+    rows = [
+        {key: str(node.value) for key, node in entry.items() if _is_name(node)}
+        for entry in root.elements()
+    ]
     return _by_episode(Path(root.file), rows, column)
 
 
-def _name(node: Node) -> str:
-    """Tasks are often numbered."""
-    if isinstance(node.value, int) and not isinstance(node.value, bool):
-        return str(node.value)
-    return node.string()
+def _is_name(node: Node) -> bool:
+    """Whether it can name a cluster; other columns may hold anything. Tasks are often numbered."""
+    return isinstance(node.value, (str, int)) and not isinstance(node.value, bool)
 
 
 def _by_episode(path: Path, rows: Sequence[dict[str, str]], column: str | None) -> dict[str, str]:
     if not rows or ID_COLUMN not in rows[0]:
-        raise InputError(f"{path}: expected rows with a column {ID_COLUMN!r}")
+        columns = ", ".join(repr(name) for name in rows[0]) if rows else "no row"
+        raise InputError(f"{path}: expected rows with a column {ID_COLUMN!r}, found {columns}")
     others = [name for name in rows[0] if name not in (ID_COLUMN, "", None)]
     if column is None:
         if len(others) != 1:

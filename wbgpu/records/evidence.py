@@ -12,6 +12,9 @@ EvidenceKind = Literal["composite", "metric", "regret"]
 IntervalMethod = Literal["conservative", "student_t", "bootstrap_t"]
 """How an interval is made; :mod:`wbgpu.aggregate.intervals` says what each is worth."""
 
+LARGEST_CHANGE = 1e100
+"""Of changes and margins. Squares of much larger ones overflow, and would leave no spread."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -25,6 +28,8 @@ class Estimate:
         method: ``conservative``, ``student_t``, ``bootstrap_t``, or ``none`` for one unit.
         num_episodes: pairs.
         num_units: independent units: clusters, or episodes.
+        degrees_of_freedom: of the standard error: ``num_units`` - 1, or less where clusters are of
+            different sizes.
     """
 
     mean: float
@@ -35,6 +40,7 @@ class Estimate:
     method: str
     num_episodes: int
     num_units: int
+    degrees_of_freedom: float
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ from typing import Any
 REGRET_RESULT_TYPE = "regret_evaluation"
 REGRET_SCHEMA_VERSION = "1"
 
+REGRET_UNIT = "nats per step"
+"""Of regret results where they are compared, ranked or gated."""
+
 INTERVAL_LEVEL = 0.95
 """Confidence level of the intervals in results."""
 

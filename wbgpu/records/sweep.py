@@ -15,8 +15,8 @@ SWEEP_RESULT_TYPE = "sweep"
 SWEEP_SCHEMA_VERSION = "1"
 
 Standing = Literal["better", "worse", "level", "unknown"]
-"""``level``: the interval holds zero, so these episodes do not tell the two apart; ``unknown``:
-too few episodes for an interval."""
+"""``level``: not significant among all pairs of jobs, so these episodes do not tell the two apart;
+``unknown``: too few episodes for a test."""
 
 
 def checkpoint_name(result: AnyResult) -> str:
@@ -60,8 +60,9 @@ class PairedChange:
     """Mean paired change against a reference, in the metric's unit, and its interval.
 
     Attributes:
-        lower, upper: simultaneous with the intervals of all other jobs; ``None`` for fewer than
-            two episodes.
+        lower, upper: of this change alone; ``None`` for fewer than two episodes.
+        adjusted_p_value: with familywise error control over all pairs of jobs; ``None`` where there
+            are too few episodes.
         num_better, num_worse: episodes that are better, worse than the reference's.
         standing: of the job against the reference.
     """
@@ -69,6 +70,7 @@ class PairedChange:
     mean: float
     lower: float | None
     upper: float | None
+    adjusted_p_value: float | None
     num_better: int
     num_worse: int
     standing: Standing
@@ -79,13 +81,14 @@ class RankedJob:
     """One job of the ranking.
 
     Attributes:
-        rank: from 1; equal means share one.
+        best_rank, worst_rank: as of :class:`wbgpu.records.ranking.RankedResult`.
         mean: over the ranking's episodes.
         against_best, against_baseline: ``None`` for the reference itself, and where no baseline was
             named.
     """
 
-    rank: int
+    best_rank: int
+    worst_rank: int
     job: int
     label: str
     folder: str
@@ -119,11 +122,9 @@ class SweepRanking:
 
     Attributes:
         metric: by which: ``composite``, a metric's name, or a kind of regret.
-        level: of the intervals, 0-1, simultaneous.
-        num_best_intervals: pairs of jobs, any of which might have been the best's.
-        num_baseline_intervals: jobs against the named baseline.
+        level: of each interval, and of ranks and standings together; 0-1.
         episode_ids: on which all ranked jobs are compared; seeds where it is regret.
-        jobs: best first.
+        jobs: best mean first.
         baseline_job: the named baseline's number, or ``None``.
         horizon_reference_job: which job ``horizons`` compares with: the baseline, else the best.
         horizons: by job, and by metric.
@@ -134,8 +135,6 @@ class SweepRanking:
     unit: str
     higher_is_better: bool
     level: float
-    num_best_intervals: int
-    num_baseline_intervals: int
     episode_ids: tuple[str, ...]
     jobs: tuple[RankedJob, ...]
     baseline_job: int | None
@@ -153,14 +152,14 @@ def sweep_payload(ranking: SweepRanking) -> dict[str, Any]:
         "unit": ranking.unit,
         "higher_is_better": ranking.higher_is_better,
         "interval_level": ranking.level,
-        "interval_method": "paired Student t, Bonferroni",
-        "num_best_intervals": ranking.num_best_intervals,
-        "num_baseline_intervals": ranking.num_baseline_intervals,
+        "interval_method": "conservative, of each change alone",
+        "standing_method": "paired sign flips, step-down max-T over all pairs of jobs",
         "num_episodes": len(ranking.episode_ids),
         "baseline_job": ranking.baseline_job,
         "ranking": [
             {
-                "rank": job.rank,
+                "best_rank": job.best_rank,
+                "worst_rank": job.worst_rank,
                 "job": job.job,
                 "label": job.label,
                 "folder": job.folder,
@@ -209,6 +208,7 @@ def _change(change: PairedChange | None) -> dict[str, Any] | None:
         "mean": change.mean,
         "lower": change.lower,
         "upper": change.upper,
+        "adjusted_p_value": change.adjusted_p_value,
         "num_better": change.num_better,
         "num_worse": change.num_worse,
         "standing": change.standing,

@@ -17,9 +17,11 @@ def read_yaml(path: Path) -> Any:
     """Read one YAML document.
 
     Raises:
-        ConfigurationError: the file is no regular file or unreadable, is not YAML, or has a key
-            twice in one mapping; the message names the file.
+        ConfigurationError: the file is missing, no regular file or unreadable, is not YAML, or has
+            a key twice in one mapping; the message names the file.
     """
+    if not path.exists():
+        raise ConfigurationError(f"{path}: the file does not exist")
     if not path.is_file():
         raise ConfigurationError(f"{path}: expected a configuration file, found another kind")
     try:

@@ -43,20 +43,20 @@ def margin_failure_line(failure: Failure) -> str:
     unit = evidence["unit"]
     change = signed_quantity(evidence["change"], unit)
     if evidence["lower"] is None:
-        interval = "no interval from one episode"
+        interval = "no interval from one episode or cluster"
     else:
         lower, upper = (signed_quantity(evidence[key], unit) for key in ("lower", "upper"))
         interval = f"{lower} to {upper}"
     margin = f"margin of {setting(evidence['margin'])} {_unit(unit)}"
     if failure.kind == "beyond_margin":
         return f"{evidence['name']}: {change} ({interval}), wholly beyond the {margin}"
+    line = f"{evidence['name']}: {change} ({interval}) does not clear the {margin}"
+    if evidence["lower"] is None:
+        return line
     needed = evidence["episodes_to_decide"]
-    how_many = (
-        "no number of episodes would decide a change that lies at the margin"
-        if needed is None
-        else f"about {needed} such episodes would decide it, if the change stays as it is"
-    )
-    return f"{evidence['name']}: {change} ({interval}) does not clear the {margin}; {how_many}"
+    if needed is None:
+        return f"{line}; no number of episodes would decide a change that lies at the margin"
+    return f"{line}; about {needed} such episodes would decide it, if the change stays as it is"
 
 
 def evidence_rows(evidence: Sequence[Evidence]) -> list[tuple[str, ...]]:
@@ -96,7 +96,8 @@ def power_lines(evidence: Sequence[Evidence]) -> list[str]:
     for item in evidence:
         effect, estimate = item.minimum_detectable_effect, item.estimate
         if effect is None:
-            lines.append(f"{item.name}: one episode has no spread, so nothing can be decided")
+            what = "episode" if estimate.num_episodes == 1 else "cluster"
+            lines.append(f"{item.name}: one {what} has no spread, so nothing can be decided")
             continue
         if effect == 0:
             lines.append(

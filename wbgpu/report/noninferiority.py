@@ -42,19 +42,19 @@ def evidence_summary(verdict: Verdict | RegretVerdict) -> str:
     lines += [] if (given := _given(verdict)) is None else [given]
     lines.append("")
     lines += [_HEADINGS[verdict.status], *reason_lines(verdict), ""]
-    lines += aligned([EVIDENCE_HEADER, *evidence_rows(verdict.evidence)])
-    lines += ["", method_line(verdict), *power_lines(verdict.evidence)]
+    if verdict.evidence:
+        lines += aligned([EVIDENCE_HEADER, *evidence_rows(verdict.evidence)])
+        lines += ["", method_line(verdict), *power_lines(verdict.evidence), ""]
     if verdict.warnings:
-        lines += ["", "Warnings:", *(f"- {warning}" for warning in verdict.warnings)]
+        lines += ["Warnings:", *(f"- {warning}" for warning in verdict.warnings), ""]
     if isinstance(verdict, Verdict):
         comparison = verdict.comparison
         lines += differing_settings(comparison) if comparison.mismatches else []
         lines += [
-            "",
             f"Episodes: {len(comparison.improved)} improved, {len(comparison.regressed)} "
             f"regressed, {comparison.num_unchanged} unchanged",
         ]
-    return "\n".join(map(one_line, lines))
+    return "\n".join(map(one_line, lines)).rstrip("\n")
 
 
 def evidence_report(verdict: Verdict | RegretVerdict, configuration_file: str | None = None) -> str:
@@ -71,10 +71,12 @@ def evidence_report(verdict: Verdict | RegretVerdict, configuration_file: str | 
         lines.append(f"- **{escape(ungated)}**")
     lines += ["", f"## {_HEADINGS[verdict.status].rstrip(':')}", ""]
     lines += [f"- {escape(line)}" for line in reason_lines(verdict)]
-    rows = [tuple(map(escape, row)) for row in evidence_rows(verdict.evidence)]
-    lines += ["", "## Evidence", "", *table("llrrrrrl", EVIDENCE_HEADER, rows)]
-    lines += [escape(method_line(verdict)) + ".", ""]
-    lines += [*(f"- {escape(line)}" for line in power_lines(verdict.evidence)), ""]
+    lines.append("")
+    if verdict.evidence:
+        rows = [tuple(map(escape, row)) for row in evidence_rows(verdict.evidence)]
+        lines += ["## Evidence", "", *table("llrrrrrl", EVIDENCE_HEADER, rows)]
+        lines += [escape(method_line(verdict)) + ".", ""]
+        lines += [*(f"- {escape(line)}" for line in power_lines(verdict.evidence)), ""]
     if verdict.warnings:
         lines += ["## Warnings", "", *(f"- {escape(w)}" for w in verdict.warnings), ""]
     if not isinstance(verdict, Verdict):

@@ -41,12 +41,15 @@ def ranking_rows(ranking: Ranking) -> list[tuple[str, ...]]:
             item.label,
             quantity(item.score.mean, ranking.unit),
             _interval(item.score, ranking.unit, signed=False),
-            f"{item.best_rank}"
-            if item.best_rank == item.worst_rank
-            else f"{item.best_rank} to {item.worst_rank}",
+            rank_text(item.best_rank, item.worst_rank),
         )
         for item in ranking.ranked
     ]
+
+
+def rank_text(best: int, worst: int) -> str:
+    """Such as ``1`` or ``1 to 3``."""
+    return f"{best}" if best == worst else f"{best} to {worst}"
 
 
 def pair_rows(ranking: Ranking) -> list[tuple[str, ...]]:

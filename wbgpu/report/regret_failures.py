@@ -36,7 +36,7 @@ def regret_failure_line(failure: Failure) -> str:
 
 
 def regret_limits_line(verdict: RegretVerdict) -> str:
-    """The allowed increases, and the increase that is none."""
+    """The allowed increases, and the increase that is none; of a policy without margins."""
     limits = ", ".join(
         f"{name} {setting(verdict.thresholds[name])}"
         for name in ("max_regret_increase", "max_horizon_regret_increase")

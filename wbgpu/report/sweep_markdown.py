@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from wbgpu.records.sweep import HorizonChanges, PairedChange, RankedJob, SweepRanking
 from wbgpu.report.numbers import quantity, setting, signed_quantity
+from wbgpu.report.ranking import rank_text
 from wbgpu.report.sweep_standard_errors import LIMIT, standardised
 from wbgpu.report.tables import aligned, escape, table
 from wbgpu.report.text import one_line
@@ -33,7 +34,8 @@ def sweep_report(ranking: SweepRanking, title: str, picture: str | None) -> str:
     lines += ["## Ranking", ""]
     rows = []
     for job in ranking.jobs:
-        cells = [str(job.rank), str(job.job), escape(job.label), escape(job.checkpoint_name)]
+        cells = [rank_text(job.best_rank, job.worst_rank), str(job.job)]
+        cells += [escape(job.label), escape(job.checkpoint_name)]
         cells += [
             quantity(job.mean, ranking.unit),
             change_text(job.against_best, ranking.unit, "best"),
@@ -67,7 +69,7 @@ def sweep_lines(ranking: SweepRanking) -> str:
     header = ["Rank", "Job", "Mean", "Change to the best", "Overrides"]
     rows = [
         [
-            str(job.rank),
+            rank_text(job.best_rank, job.worst_rank),
             str(job.job),
             quantity(job.mean, ranking.unit),
             change_text(job.against_best, ranking.unit, "best"),
@@ -125,16 +127,10 @@ def _method(ranking: SweepRanking) -> Iterator[str]:
     if len(ranking.jobs) < 2:
         return
     yield (
-        f"In brackets: {setting(100 * ranking.level)}% intervals of the mean paired change over "
-        f"{len(ranking.episode_ids)} episodes. They are wide enough for all of a column to hold at "
-        f"once. In the column of the best they are widened for {ranking.num_best_intervals} "
-        "comparisons: every pair of jobs, since these episodes also chose the best."
-        + (
-            ""
-            if ranking.baseline_job is None
-            else f" In the column of the baseline (job {ranking.baseline_job}) they are widened "
-            f"for {ranking.num_baseline_intervals}: every other job against it."
-        )
+        f"In brackets: {setting(100 * ranking.level)}% intervals of each mean paired change over "
+        f"{len(ranking.episode_ids)} episodes. Words and ranks count differences that are "
+        "significant among all pairs of jobs (paired sign flips, step-down max-T), since these "
+        "episodes also chose the best; fewer than six episodes are not tested."
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from wbgpu.aggregate.horizon_curves import horizon_curves, persistence_curves
 from wbgpu.aggregate.horizon_tests import horizon_tests
+from wbgpu.aggregate.paired_sample import clusters_of
 from wbgpu.records.film import Film
 from wbgpu.reporting.film_sides import NoFilmError, film_sides, worst_and_best
 
@@ -70,10 +71,16 @@ def suite_html(
         incomparable=incomparable,
         curves=(*curves, *persistence_curves(result)),
         tests=tests,
+        num_clusters=None if clusters is None else len({*_own(result, clusters)}),
         films=[] if films is None else _films(result, comparison, films),
         configuration_file=configuration_file,
     )
     return suite_page(report)
+
+
+def _own(result: SuiteResult, clusters: Mapping[str, str]) -> list[str]:
+    """Clusters of the result's episodes; a file of clusters may name others too."""
+    return clusters_of([episode.episode_id for episode in result.episodes], clusters) or []
 
 
 def _films(

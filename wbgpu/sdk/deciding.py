@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wbgpu.aggregate.bootstrap import change_interval
 from wbgpu.aggregate.comparison import compare as _compare
-from wbgpu.aggregate.evidence import composite_evidence, metric_evidence, regret_evidence
+from wbgpu.aggregate.evidence import (
+    Weighing,
+    composite_evidence,
+    metric_evidence,
+    regret_evidence,
+)
 from wbgpu.aggregate.horizon_tests import horizon_tests
 from wbgpu.aggregate.ranking import rank_regret, rank_results
 from wbgpu.aggregate.regret_comparison import compare_regret as _compare_regret
@@ -205,16 +210,11 @@ def _decide_noninferiority(
     clusters: Mapping[str, str] | None,
     regret: RegretComparison | None,
 ) -> Verdict:
-    how: dict[str, Any] = {
-        "interval": settings.interval,
-        "level": settings.confidence_level,
-        "seed": settings.seed,
-        "clusters": clusters,
-    }
+    weighing = replace(_weighing(settings), clusters=clusters)
     evidence = [
-        composite_evidence(comparison, margin=settings.margin, **how),
+        composite_evidence(comparison, settings.margin, weighing),
         *(
-            metric_evidence(comparison, name, margin=margin, **how)
+            metric_evidence(comparison, name, margin, weighing)
             for name, margin in settings.metric_margins.items()
         ),
     ]
@@ -233,14 +233,12 @@ def _decide_noninferiority(
 
 
 def _regret_evidence(comparison: RegretComparison, settings: Noninferiority) -> list[Evidence]:
-    evidence = regret_evidence(
-        comparison,
-        margin=settings.regret_margin,
-        interval=settings.interval,
-        level=settings.confidence_level,
-        seed=settings.seed,
-    )
+    evidence = regret_evidence(comparison, settings.regret_margin, _weighing(settings))
     return [] if evidence is None else [evidence]
+
+
+def _weighing(settings: Noninferiority) -> Weighing:
+    return Weighing(settings.interval, settings.confidence_level, settings.seed)
 
 
 def _policy(policy: str | Path | Policy, settings: dict[str, Any]) -> Policy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +68,7 @@ def report_page(
     baseline: AnyResult | str | Path | None = None,
     *,
     policy: str | Path | Policy = "worldbench",
+    clusters: Mapping[str, str] | None = None,
     num_films: int = DEFAULT_NUM_FILMS,
     video_folders: Sequence[str | Path] = (),
     configuration_file: str | None = None,
@@ -78,11 +79,13 @@ def report_page(
     Args:
         result, baseline: results, their files or their run folders.
         policy, **settings: as :func:`gate`, for the verdict against the baseline.
+        clusters: cluster by episode id, such as scenes; for the tests over horizons, and for the
+            verdict where the policy weighs evidence. Not for regret.
         num_films: worst and best episodes that are shown with frames and a video, of each; 0 for
             none. The page says why where videos are not there or have changed.
         video_folders: where recorded paths of videos may start; the current folder and those of
             result files are always tried.
-        configuration_file: the wbgpu.yml that supplied settings, which the page names.
+        configuration_file: the wbgpu.yml that supplied settings, which a page of videos names.
 
     Raises:
         ConfigurationError, IncompatibleResultsError, ResultFileError: as :func:`write_report`.
@@ -93,6 +96,8 @@ def report_page(
         before, after = told_apart(before, after, files)
     limits = _policy(policy, settings)
     if isinstance(after, RegretResult) or isinstance(before, RegretResult):
+        if clusters is not None:
+            raise ConfigurationError("clusters: regret is paired by seed and has none")
         from wbgpu.report.html.regret_page import regret_page
 
         if before is None:
@@ -105,13 +110,15 @@ def report_page(
     incomparable = decided = None
     if before is not None:
         try:
-            decided = gate(before, after, policy=limits)
+            weighed = clusters if isinstance(limits, Noninferiority) else None
+            decided = gate(before, after, policy=limits, clusters=weighed)
         except IncompatibleResultsError as error:
             incomparable = str(error)
     return suite_html(
         after,
         decided,
         incomparable=incomparable,
+        clusters=clusters,
         films=FilmSettings(num_films, [*map(Path, video_folders), *folders]),
         configuration_file=configuration_file,
     )

@@ -199,14 +199,23 @@ def _outcome_differences(stated: MetricOutcome, found: MetricOutcome) -> Iterato
         return
     if not _close(stated.value, found.value):
         yield f"{stated.name}: {stated.value!r} in the file, {found.value!r} now"
-    for view in ("prefix", "step"):
-        columns = zip_longest(getattr(stated, view), getattr(found, view))
-        for horizon, (one, other) in enumerate(columns, start=1):
+    for view, ours, theirs in (
+        ("prefix", stated.prefix, found.prefix),
+        ("step", stated.step, found.step),
+        *(
+            (name, column, found.prefix_details.get(name, ()))
+            for name, column in stated.prefix_details.items()
+        ),
+    ):
+        for horizon, (one, other) in enumerate(zip_longest(ours, theirs), start=1):
             if not _close(one, other):
                 yield f"{stated.name}, {view} {horizon}: {one!r} in the file, {other!r} now"
 
 
-def _close(one: float | None, other: float | None) -> bool:
-    if one is None or other is None:
-        return one is other
+def _close(one: Any, other: Any) -> bool:
+    """Numbers within the tolerance, and what holds them likewise; else the same thing."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_close(one[key], other[key]) for key in one)
+    if not (isinstance(one, (int, float)) and isinstance(other, (int, float))):
+        return bool(one == other)
     return abs(one - other) <= TOLERANCE * max(1.0, abs(one))

@@ -10,6 +10,7 @@ from wbgpu.errors import ConfigurationError, ResultFileError
 from wbgpu.records.regret import RegretResult
 from wbgpu.records.suite import SuiteResult
 from wbgpu.records.verification import Check, Verification
+from wbgpu.verification.copies import copies_check
 from wbgpu.verification.document import read_document
 from wbgpu.verification.files import InputRoots, file_checks
 from wbgpu.verification.settings import settings_checks
@@ -61,6 +62,7 @@ def _suite_checks(
     result: SuiteResult, document: Mapping[str, Any], roots: InputRoots
 ) -> Iterator[Check]:
     yield from settings_checks(result, document)
+    yield from copies_check(result, document)
     if result.provenance is None:
         yield Check("environment", "unknown", "the file does not say what it was made with")
     else:

@@ -34,6 +34,7 @@ def horizon_section(
     comparison: Comparison | None,
     curves: Sequence[Curve],
     tests: Sequence[HorizonTest],
+    num_clusters: int | None = None,
 ) -> Section | None:
     """Curves, heat maps and the table; ``None`` where no metric has a view by horizon."""
     header, rows = horizon_table(result)
@@ -47,6 +48,11 @@ def horizon_section(
     ]
     if any(curve.source == "persistence" for curve in curves):
         texts.append("Persistence is a copy of the last context frame.")
+    if tests and num_clusters is not None:
+        texts.append(
+            f"Changes are tested over {num_clusters} clusters, whose episodes count together; "
+            "bands are over episodes."
+        )
     remarks = _significant(tests)
     content = {
         "texts": texts,

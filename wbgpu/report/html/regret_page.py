@@ -77,11 +77,11 @@ def _summary(
         title, name = STATUS_TITLES[verdict.status], f"Verdict (policy {verdict.policy})"
         reasons = lines(regret_failure_lines([*verdict.failures, *verdict.undecided]))
         warnings = lines(verdict.warnings)
-        if verdict.evidence:
-            facts += lines([*power_lines(verdict.evidence), method_line(verdict)])
-        else:
+        if "max_regret_increase" in verdict.thresholds:
             effect = regret_effect_line(verdict)
             facts += lines([*([] if effect is None else [effect]), regret_limits_line(verdict)])
+        elif verdict.evidence:
+            facts += lines([*power_lines(verdict.evidence), method_line(verdict)])
     content = {
         "reasons_title": title,
         "reasons": reasons,

@@ -49,6 +49,7 @@ class SuiteReport:
             none was given.
         curves: of all sources.
         tests: of each metric at each horizon, where there is a baseline.
+        num_clusters: independent units of the tests; ``None`` where they are the episodes.
         films: of the worst and best episodes.
         configuration_file: the wbgpu.yml that supplied thresholds, if any.
     """
@@ -58,6 +59,7 @@ class SuiteReport:
     incomparable: str | None = None
     curves: Sequence[Curve] = ()
     tests: Sequence[HorizonTest] = ()
+    num_clusters: int | None = None
     films: Sequence[Film] = ()
     configuration_file: str | None = None
 
@@ -76,7 +78,7 @@ def suite_page(report: SuiteReport) -> str:
     sections = [
         _verdict_section(report),
         _metric_section(report),
-        horizon_section(result, comparison, report.curves, report.tests),
+        horizon_section(result, comparison, report.curves, report.tests, report.num_clusters),
         episode_section(result, comparison),
         _regret_section(report),
         _film_section(report),
