@@ -70,6 +70,22 @@ def test_p59_only_batches_are_compared(pair: SuiteResult) -> None:
         compare(pair, evaluation)
 
 
+def test_two_evaluations_of_a_dataset_are_compared_over_their_episodes() -> None:
+    """By the mean of the episodes' composites, as batches; a single file's is still refused."""
+    before, after = (
+        simple_suite({"a": [60.0, 50.0], "b": [last, last]}, result_type="evaluation")
+        for last in (40.0, 48.0)
+    )
+    comparison = compare(before, after)
+    changes = {episode.episode_id: episode.change for episode in comparison.episodes}
+    assert comparison.overall is not None
+    assert comparison.overall.change == pytest.approx(sum(changes.values()) / 2)
+    path = before.episodes[0].ground_truth_path
+    alone = replace(before, ground_truth_root=path, episodes=before.episodes[:1])
+    with pytest.raises(IncompatibleResultsError, match="baseline is a result of type"):
+        compare(alone, alone)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -10,10 +10,29 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from torchmetrics import MetricCollection
 
-from wbgpu.metrics import HorizonMetric, check_metric
+from wbgpu.metrics import (
+    EpisodeMetric,
+    HorizonMetric,
+    TrackMetric,
+    check_metric,
+    check_track_metric,
+)
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONFIGS = sorted((REPOSITORY / "configs/metrics").glob("*.yaml"))
+
+
+def _made(config: Path, **arguments: object) -> EpisodeMetric:
+    (entry,) = OmegaConf.load(config).values()
+    return instantiate(entry, **arguments)
+
+
+def _is_of_frames(config: Path) -> bool:
+    return isinstance(_made(config), HorizonMetric)
+
+
+FRAME_CONFIGS = [config for config in CONFIGS if _is_of_frames(config)]
+TRACK_CONFIGS = [config for config in CONFIGS if not _is_of_frames(config)]
 
 
 def test_there_are_configs():
@@ -21,25 +40,38 @@ def test_there_are_configs():
     assert len(CONFIGS) >= 11
 
 
-@pytest.mark.parametrize("path", ["cpu", "reference"])
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.stem)
-def test_each_config_makes_a_metric_that_keeps_the_contract(config, path):
-    """See check_metric; results are keyed by name, so the config's key must be it."""
-    entries = OmegaConf.load(config)
-    (name,) = entries.keys()
-    metric = instantiate(entries[name], statistics_path=path)
-    assert isinstance(metric, HorizonMetric)
+def test_each_config_is_keyed_by_the_metrics_name(config):
+    """Results are keyed by name: under another key it would take another metric's place."""
+    (name,) = OmegaConf.load(config).keys()
+    metric = _made(config)
+    assert isinstance(metric, HorizonMetric | TrackMetric)
     assert metric.name == name
     assert config.stem.startswith(name)
-    check_metric(metric)
+
+
+@pytest.mark.parametrize("path", ["cpu", "reference"])
+@pytest.mark.parametrize("config", FRAME_CONFIGS, ids=lambda config: config.stem)
+def test_each_metric_of_frames_keeps_the_contract(config, path):
+    """See check_metric."""
+    check_metric(_made(config, statistics_path=path))
+
+
+@pytest.mark.parametrize("config", TRACK_CONFIGS, ids=lambda config: config.stem)
+def test_each_metric_of_tracks_keeps_the_contract(config):
+    """See check_track_metric."""
+    check_track_metric(_made(config))
 
 
 @pytest.mark.cuda
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.stem)
 def test_each_metric_keeps_the_contract_on_cuda(config):
     """State or constants left on the CPU would stop a training loop on a GPU."""
-    (entry,) = OmegaConf.load(config).values()
-    check_metric(instantiate(entry), device="cuda")
+    metric = _made(config)
+    if isinstance(metric, TrackMetric):
+        check_track_metric(metric, device="cuda")
+    else:
+        check_metric(metric, device="cuda")
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.stem)
@@ -64,7 +96,7 @@ def test_ids_are_unique():
 def _metrics(num_horizons):
     return {
         config.stem: instantiate(entry, num_horizons=num_horizons)
-        for config in CONFIGS
+        for config in FRAME_CONFIGS
         for entry in OmegaConf.load(config).values()
     }
 
@@ -99,7 +131,7 @@ def test_members_of_a_metric_collection_keep_their_own_values(num_skipped):
             got = together[f"{key}_{name}"]
             torch.testing.assert_close(got, value, rtol=0, atol=0, equal_nan=True, msg=key)
         last.add(metric.compute()["prefix"][-1].item())
-    assert len(last) == len(CONFIGS), "the last batch tells every two metrics apart"
+    assert len(last) == len(FRAME_CONFIGS), "the last batch tells every two metrics apart"
 
 
 def test_several_metrics_compose_with_hydra():

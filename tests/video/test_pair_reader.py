@@ -68,7 +68,7 @@ def test_frames_are_those_of_the_files_in_the_targets_size(source, on_two_thread
     truth, guess = _frames(pictures(9, 48, 64, seed=1)), _frames(pictures(9, 32, 40, seed=2))
     with PairReader(source, PyavDecoder(), NO_TIMELINE, on_two_threads=on_two_threads) as pair:
         for start, stop in ((1, 4), (4, 9)):
-            target, prediction = pair.read(start, stop)
+            target, prediction, _ = pair.read(start, stop)
             assert torch.equal(target, truth[start:stop])
             assert torch.equal(prediction, resize_frames(guess[start:stop], height=48, width=64))
         assert torch.equal(pair.read_target(0, 1), truth[:1])

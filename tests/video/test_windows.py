@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from wbgpu.video.windows import Chunk, pack
+from wbgpu.video.windows import Chunk, Overlap, pack
 
 
 def _frames(*values: int) -> torch.Tensor:
@@ -17,7 +17,7 @@ def test_end_of_one_episode_with_the_whole_of_another():
         Chunk(7, 4, _frames(14, 15), _frames(24, 25), _frames(10)),
         Chunk(9, 1, _frames(91, 92), _frames(81, 82), _frames(90)),
     ]
-    window = pack(chunks, (_frames(13), _frames(23)), torch.device("cpu"))
+    window = pack(chunks, Overlap(_frames(13), _frames(23)), torch.device("cpu"))
     assert window.target[:, 0, 0, 0].tolist() == [13, 14, 15, 91, 92]
     assert window.prediction[:, 0, 0, 0].tolist() == [23, 24, 25, 81, 82]
     assert window.row.tolist() == [1, 2, 3, 4]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from wbgpu.aggregate.detectable_effect import minimum_detectable_effect
+from wbgpu.aggregate.summary import summarize
 from wbgpu.errors import IncompatibleResultsError
 from wbgpu.records.comparison import (
     Comparison,
@@ -23,20 +25,27 @@ _NUM_NAMED = 10
 def compare(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = True) -> Comparison:
     """Compare two batch results by worldbench's rules; change is candidate - baseline.
 
+    Two evaluations of a dataset are compared as if they were batches: over the episodes that have a
+    metric, and by the mean of the episodes' composites.
+
     Args:
         baseline: the reference.
         candidate: the result under test.
         strict: refuse differing numbers of context frames instead of warning.
 
     Raises:
-        IncompatibleResultsError: not batches, other episodes, other ground truth, a metric of one
-            name and two definitions, or (``strict``) another number of context frames.
+        IncompatibleResultsError: neither batches nor datasets, other episodes, other ground truth,
+            a metric of one name and two definitions, or (``strict``) another number of context
+            frames.
     """
+    if _is_of_dataset(baseline) and _is_of_dataset(candidate):
+        baseline, candidate = _as_batch(baseline), _as_batch(candidate)
     for side, result in (("baseline", baseline), ("candidate", candidate)):
         if result.result_type != "batch_evaluation":
             raise IncompatibleResultsError(
                 f"the {side} is a result of type {result.result_type!r}; only batch results "
-                "('batch_evaluation') are compared: score a folder with eval-batch"
+                "('batch_evaluation') and two evaluations of a dataset are compared: score a "
+                "folder with eval-batch"
             )
     warnings = comparability_warnings(baseline, candidate, strict=strict)
     if not baseline.configuration_hash or not candidate.configuration_hash:
@@ -65,6 +74,22 @@ def compare(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = Tru
         warnings=tuple(warnings),
         minimum_detectable_effect=minimum_detectable_effect([e.change for e in episodes]),
     )
+
+
+def _is_of_dataset(result: SuiteResult) -> bool:
+    """Whether an evaluation is of a dataset and not of one file."""
+    return result.result_type == "evaluation" and all(
+        episode.ground_truth_path != result.ground_truth_root for episode in result.episodes
+    )
+
+
+def _as_batch(result: SuiteResult) -> SuiteResult:
+    summary = summarize(
+        result.episodes,
+        enabled_metrics=result.enabled_metrics,
+        configured_weights=result.configured_weights,
+    )
+    return replace(result, result_type="batch_evaluation", summary=summary)
 
 
 def comparability_warnings(

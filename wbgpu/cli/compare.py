@@ -12,6 +12,7 @@ from wbgpu.aggregate.ranking import unique_labels
 from wbgpu.cli.artifacts import check_folder, new_run_folder, save
 from wbgpu.cli.cluster_options import cluster_options, clusters_from
 from wbgpu.cli.given_options import refuse_given
+from wbgpu.episodes.frame_dataset import is_frame_dataset
 from wbgpu.errors import ConfigurationError, InputError
 from wbgpu.records.ranking import Ranking
 from wbgpu.records.regret import RegretResult
@@ -31,14 +32,14 @@ _GROUND_TRUTH = ("gt", "ground_truth")
     "--models",
     nargs=2,
     metavar="MODEL_A MODEL_B",
-    help="TARGET is a folder of videos: score two of its prediction folders against its gt.",
+    help="TARGET is a frame dataset, or a folder with gt: score two of its prediction folders.",
 )
 @click.option(
     "--skip-context",
     type=int,
     default=0,
     show_default=True,
-    help="With --models: context frames at the start of each video, not scored.",
+    help="With --models: context frames at the start of each episode, not scored.",
 )
 @cluster_options
 @click.option(
@@ -101,17 +102,25 @@ def command(
 
 
 def _scored(folder: Path, models: Sequence[str], num_context: int) -> list[sdk.AnyResult]:
+    is_frames = is_frame_dataset(folder)
     truths = [folder / name for name in _GROUND_TRUTH if (folder / name).is_dir()]
-    if not truths:
+    if not truths and not is_frames:
         raise InputError(
-            f"{folder}: expected a folder gt or ground_truth of videos in it; score other layouts "
-            "first, and compare the result files"
+            f"{folder}: expected a frame dataset, or a folder gt or ground_truth of videos in it; "
+            "score other layouts first, and compare the result files"
         )
     for name in models:
         if Path(name).name != name or not (folder / name).is_dir():
             raise InputError(f"--models: {folder} has no folder {name!r}")
     return [
-        sdk.evaluate(truths[0], folder / name, num_context=num_context, name=name, progress=True)
+        sdk.evaluate(
+            folder if is_frames else truths[0],
+            folder / name,
+            num_context=num_context,
+            name=name,
+            overrides=["suite=frames"] if is_frames else [],
+            progress=True,
+        )
         for name in models
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wbgpu.cli.artifacts import save
+from wbgpu.cli.eval_frames import command as frames_command
 from wbgpu.cli.evaluating import (
     discard_journal,
     exit_code,
@@ -48,7 +49,10 @@ if TYPE_CHECKING:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...]) -> int:
-    """Score a checkpoint with Hydra overrides."""
+    """Score a checkpoint with Hydra overrides; or, as ``worldbench eval``, a frame dataset."""
+    if _names_dataset(arguments):
+        given = [*arguments, *(["--json"] if as_json else [])]
+        return int(frames_command.main(given, standalone_mode=False, obj=command_line) or 0)
     with quick_imports():
         importlib.import_module("wbgpu.evaluation.configuration")
 
@@ -57,6 +61,17 @@ def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...])
 
     with _modules_of_this_folder():
         return run_application("eval", arguments, job, as_json=as_json)
+
+
+def _names_dataset(arguments: Sequence[str]) -> bool:
+    """Whether a path stands among the arguments, as in ``worldbench eval DATASET -p FOLDER``.
+
+    Hydra's own arguments are flags and overrides.
+    """
+    return any(
+        not argument.startswith(("-", "+", "~")) and "=" not in argument and Path(argument).exists()
+        for argument in arguments
+    ) or any(argument in ("-p", "--predictions") for argument in arguments)
 
 
 @contextmanager

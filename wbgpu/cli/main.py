@@ -24,6 +24,8 @@ _COMMANDS = {
     "eval-batch": "wbgpu.cli.eval_batch",
     "eval-video": "wbgpu.cli.eval_video",
     "eval-videos": "wbgpu.cli.eval_videos",
+    "eval-frames": "wbgpu.cli.eval_frames",
+    "validate": "wbgpu.cli.validate",
     "import-lerobot": "wbgpu.cli.import_lerobot",
     "regret": "wbgpu.cli.regret",
     "bench": "wbgpu.cli.bench",

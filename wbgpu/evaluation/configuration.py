@@ -178,7 +178,7 @@ def _request_from(
     return EvaluationRequest(
         ground_truth=Path(_of_type(suite, "ground_truth", str, "suite")),
         predictions=None
-        if live is not None and suite.predictions is None
+        if suite.predictions is None
         else Path(_of_type(suite, "predictions", str, "suite")),
         layout=layout,
         live=live,
@@ -193,6 +193,8 @@ def _request_from(
             _of_type(suite, "max_frame_mismatch_ratio", (int, float), "suite")
         ),
         max_mismatch_frames=_of_type(suite, "max_frame_mismatch_frames", int, "suite"),
+        resize=suite.get("resize", "bilinear"),
+        aggregation=suite.get("result_type"),
         profile=_profile(config.composite),
         name=None if config.name is None else str(config.name),
         device=str(config.device),

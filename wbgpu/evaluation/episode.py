@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from wbgpu.aggregate.composite import episode_composite, prefix_composites
 from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.errors import WbgpuError
-from wbgpu.metrics import HorizonMetric
+from wbgpu.evaluation.tracking import EpisodeTracks
+from wbgpu.metrics import EpisodeMetric, HorizonMetric, TrackMetric
 from wbgpu.records.metric import MetricInfo, MetricOutcome
 from wbgpu.records.profile import REASONS_WITHOUT_SIGNALS, Profile, worldbench_metric_info
 from wbgpu.records.suite import EpisodeFailure, EpisodeResult
 from wbgpu.records.video import Alignment
 from wbgpu.statistics import FrameStatistics, RaggedStatistics
+
+NOT_CHOSEN = "The metric was not chosen for this run."
 
 
 @dataclass(frozen=True)
@@ -25,16 +28,21 @@ class MeasuredEpisode:
         alignment: how its videos were laid together.
         statistics: ``[1, T]``, in step order, on the CPU; ``None`` where no frames were predicted.
         token_log_loss: of its logits, if there are any.
+        own_statistics: of the predictions in their own size, for metrics that look at nothing else;
+            ``None`` where that is the target's.
+        tracks: for the metrics that need them.
     """
 
     pair: EpisodePair
     alignment: Alignment
     statistics: FrameStatistics | None
     token_log_loss: MetricOutcome | None = None
+    own_statistics: FrameStatistics | None = None
+    tracks: EpisodeTracks | None = None
 
 
 def scored_episodes(
-    episodes: Sequence[MeasuredEpisode], metrics: Mapping[str, HorizonMetric], profile: Profile
+    episodes: Sequence[MeasuredEpisode], metrics: Mapping[str, EpisodeMetric], profile: Profile
 ) -> list[EpisodeResult]:
     """Score every metric at every horizon of every episode.
 
@@ -46,11 +54,16 @@ def scored_episodes(
         metrics: by name.
         profile: of the composite.
     """
-    measured = [e.statistics for e in episodes if e.statistics is not None]
+    measured = [episode for episode in episodes if episode.statistics is not None]
     by_metric: dict[str, list[MetricOutcome]] = {}
     if measured:
-        statistics = RaggedStatistics.of(measured)
-        by_metric = {name: _outcomes(metric, statistics) for name, metric in metrics.items()}
+        statistics = RaggedStatistics.of([e.statistics for e in measured if e.statistics])
+        own = _of_predictions_alone(measured) or statistics
+        for name, metric in metrics.items():
+            if isinstance(metric, TrackMetric):
+                by_metric[name] = [_track_outcome(metric, episode) for episode in measured]
+            elif isinstance(metric, HorizonMetric):
+                by_metric[name] = _outcomes(metric, statistics if metric.looks_at_target else own)
     rows = iter(range(len(measured)))
     records = []
     for episode in episodes:
@@ -63,7 +76,22 @@ def scored_episodes(
     return records
 
 
-def _without_frames(metric: HorizonMetric) -> MetricOutcome:
+def _of_predictions_alone(episodes: Sequence[MeasuredEpisode]) -> RaggedStatistics | None:
+    """Statistics of the predictions in their own sizes; ``None`` where all have the target's."""
+    own = [episode.own_statistics for episode in episodes if episode.own_statistics is not None]
+    if not own:
+        return None
+    names = own[0].present()
+    return RaggedStatistics.of(
+        [
+            FrameStatistics(**{name: statistics.require(name) for name in names})
+            for episode in episodes
+            if (statistics := episode.own_statistics or episode.statistics) is not None
+        ]
+    )
+
+
+def _without_frames(metric: EpisodeMetric) -> MetricOutcome:
     return MetricOutcome(
         name=metric.name,
         metric_id=metric.metric_id,
@@ -83,15 +111,28 @@ def _outcomes(metric: HorizonMetric, episodes: RaggedStatistics) -> list[MetricO
                 for episode in episodes.episodes
                 for outcome in _outcomes(metric, RaggedStatistics.of([episode]))
             ]
-        return [
-            MetricOutcome(
-                name=metric.name,
-                metric_id=metric.metric_id,
-                status="error",
-                reason=str(error) or repr(error),
-                error_type=type(error).__name__,
-            )
-        ]
+        return [_error(metric, error)]
+
+
+def _track_outcome(metric: TrackMetric, episode: MeasuredEpisode) -> MetricOutcome:
+    try:
+        signals = episode.pair.signals
+        if (reason := metric.refusal(signals)) is not None:
+            return metric.refused_outcome(reason, episode.alignment.num_steps)
+        assert episode.tracks is not None
+        return metric.outcome(episode.tracks.seen_by(metric))
+    except Exception as error:
+        return _error(metric, error)
+
+
+def _error(metric: EpisodeMetric, error: Exception) -> MetricOutcome:
+    return MetricOutcome(
+        name=metric.name,
+        metric_id=metric.metric_id,
+        status="error",
+        reason=str(error) or repr(error),
+        error_type=type(error).__name__,
+    )
 
 
 def _scored_episode(
@@ -99,12 +140,13 @@ def _scored_episode(
 ) -> EpisodeResult:
     if episode.token_log_loss is not None:
         outcomes[episode.token_log_loss.name] = episode.token_log_loss
-    for info in unsupported_infos(profile).values():
+    for info in unmeasured_infos(profile, outcomes).values():
+        has_signals = episode.pair.signals is not None
         outcomes[info.name] = MetricOutcome(
             name=info.name,
             metric_id=info.metric_id,
             status="unsupported",
-            reason=REASONS_WITHOUT_SIGNALS[info.name],
+            reason=NOT_CHOSEN if has_signals else REASONS_WITHOUT_SIGNALS[info.name],
         )
     weights, alignment = profile.configured_weights, episode.alignment
     return EpisodeResult(
@@ -132,10 +174,10 @@ def failed_episode(pair: EpisodePair, error: WbgpuError) -> EpisodeResult:
     )
 
 
-def unsupported_infos(profile: Profile) -> dict[str, MetricInfo]:
-    """Enabled composite metrics that plain videos cannot support."""
+def unmeasured_infos(profile: Profile, measured: Container[str]) -> dict[str, MetricInfo]:
+    """Enabled composite metrics that were not chosen, and that plain videos cannot support."""
     return {
         name: worldbench_metric_info(name)
         for name in profile.enabled_metrics
-        if name in REASONS_WITHOUT_SIGNALS
+        if name in REASONS_WITHOUT_SIGNALS and name not in measured
     }

@@ -67,6 +67,7 @@ def live_loader(
         statistics_path=request.statistics_path,
         max_mismatch_ratio=request.max_mismatch_ratio,
         max_mismatch_frames=request.max_mismatch_frames,
+        resize=request.resize,
         save=save,
         timeline=timeline,
     )

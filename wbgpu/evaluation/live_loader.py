@@ -21,7 +21,7 @@ from wbgpu.models import Prediction, Tokens, WorldModel
 from wbgpu.records.clip import Clip
 from wbgpu.records.metric import MetricOutcome
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
-from wbgpu.records.video import Alignment, AlignmentPolicy, VideoInfo
+from wbgpu.records.video import Alignment, AlignmentPolicy, ResizeRule, VideoInfo
 from wbgpu.video.alignment import align, check_alignment_settings
 from wbgpu.video.clip_reader import open_clip
 from wbgpu.video.decoder import Decoder
@@ -34,6 +34,7 @@ from wbgpu.video.windows import (
     EpisodeClosed,
     EpisodeFailed,
     EpisodeOpened,
+    Overlap,
     join_frames,
     pack,
 )
@@ -85,6 +86,7 @@ class LiveLoader:
         statistics_path: of log-losses.
         max_mismatch_ratio: ``safe`` only.
         max_mismatch_frames: ``safe`` only.
+        resize: ``safe`` only.
         save: is given each prediction: the episode and the frames ``[T, 3, H, W]``.
         timeline: measures every stage up to the windows.
     """
@@ -105,6 +107,7 @@ class LiveLoader:
         statistics_path: str = "auto",
         max_mismatch_ratio: float = 0.25,
         max_mismatch_frames: int = 8,
+        resize: ResizeRule = "bilinear",
         save: Callable[[LiveEpisode, Tensor], None] | None = None,
         timeline: Timeline = NO_TIMELINE,
     ) -> None:
@@ -127,6 +130,7 @@ class LiveLoader:
         self._statistics_path = statistics_path
         self._max_mismatch_ratio = max_mismatch_ratio
         self._max_mismatch_frames = max_mismatch_frames
+        self._resize: ResizeRule = resize
         self._save = save
         self._timeline = timeline
         self._join: Callable[[Sequence[Tensor]], Tensor] = join_frames
@@ -219,10 +223,12 @@ class LiveLoader:
     ) -> Iterator[LoaderItem]:
         target = episode.future
         height, width = target.shape[2:]
+        own: Tensor | None = None
         if frames.shape[2:] != target.shape[2:]:
             with self._timeline.span("resize", len(frames), frames.numel()):
                 # Always on the CPU, as for saved videos.
-                frames = resize_frames(frames.cpu(), height=height, width=width)
+                own = frames.cpu() if self._resize == "bicubic" else None
+                frames = resize_frames(frames.cpu(), height=height, width=width, rule=self._resize)
         size = self._window_frames or max(8, _WINDOW_BYTES_PER_VIDEO // (3 * height * width))
         context = episode.context[-1:] if len(episode.context) else None
         overlap = None
@@ -234,10 +240,13 @@ class LiveLoader:
                 target=target[steps],
                 prediction=frames[steps],
                 context=context,
+                own_prediction=None if own is None else own[steps],
             )
             with self._timeline.span("pack", 2 * chunk.num_frames, chunk.num_bytes):
                 window = pack([chunk], overlap, self._device, self._join)
-            overlap = target[steps][-1:], frames[steps][-1:]
+            overlap = Overlap(
+                target[steps][-1:], frames[steps][-1:], None if own is None else own[steps][-1:]
+            )
             yield window
 
     def _predicted_info(

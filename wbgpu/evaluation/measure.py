@@ -86,6 +86,7 @@ def measure(
             policy=request.alignment,
             max_mismatch_ratio=request.max_mismatch_ratio,
             max_mismatch_frames=request.max_mismatch_frames,
+            resize=request.resize,
             window_frames=request.window_frames,
             device=device,
             num_workers=num_workers,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
@@ -19,6 +20,8 @@ from wbgpu.evaluation.episode import MeasuredEpisode, failed_episode, scored_epi
 from wbgpu.evaluation.exact_arithmetic import exact_arithmetic
 from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.evaluation.token_losses import token_log_loss
+from wbgpu.evaluation.tracking import EpisodeTracks
+from wbgpu.metrics import HorizonMetric, TrackMetric
 from wbgpu.records.metric import MetricOutcome
 from wbgpu.records.suite import EpisodeResult
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
@@ -71,10 +74,20 @@ class EvaluationModule(LightningModule):
         self._live_token_losses = live_token_losses
         self._profile = request.measured_profile
         self._groups = frozenset[str]().union(
-            *(metric.statistics for metric in request.metrics.values())
+            *(m.statistics for m in request.metrics.values() if isinstance(m, HorizonMetric))
         )
+        self._own_groups = frozenset[str]().union(
+            *(
+                m.statistics
+                for m in request.metrics.values()
+                if isinstance(m, HorizonMetric) and not m.looks_at_target
+            )
+        )
+        self._track_metrics = [m for m in request.metrics.values() if isinstance(m, TrackMetric)]
         self._alignments: dict[int, Alignment] = {}
         self._chunks: dict[int, list[FrameStatistics]] = {}
+        self._own_chunks: dict[int, list[FrameStatistics]] = {}
+        self._tracks: dict[int, EpisodeTracks] = {}
         self._measured: dict[int, MeasuredEpisode] = {}
         self._scored_at = 0.0
         self.episodes: dict[int, EpisodeResult] = {}
@@ -111,19 +124,24 @@ class EvaluationModule(LightningModule):
         elif isinstance(item, EpisodeOpened):
             self._alignments[item.episode_index] = item.alignment
             self._chunks[item.episode_index] = []
+            self._own_chunks[item.episode_index] = []
+            self._tracks[item.episode_index] = EpisodeTracks(
+                self._track_metrics,
+                self._pairs[item.episode_index],
+                item.alignment.num_context,
+            )
         elif isinstance(item, EpisodeClosed):
             self._close(item.episode_index)
         else:
             self._alignments.pop(item.episode_index, None)
-            self._chunks.pop(item.episode_index, None)
+            for table in (self._chunks, self._own_chunks, self._tracks):
+                table.pop(item.episode_index, None)
             pair = self._pairs[item.episode_index]
             self._record(item.episode_index, failed_episode(pair, item.error))
 
     def _close(self, index: int) -> None:
-        chunks = self._chunks.pop(index)
-        statistics = None
-        if chunks:
-            statistics = FrameStatistics.cat(chunks).to("cpu").reshape(1, -1)
+        statistics = _whole(self._chunks.pop(index))
+        own_statistics = _whole(self._own_chunks.pop(index))
         pair, alignment = self._pairs[index], self._alignments.pop(index)
         files = self._logits.get(pair.episode_id)
         tokens = self._live_token_losses.get(index)
@@ -132,7 +150,9 @@ class EvaluationModule(LightningModule):
                 tokens = token_log_loss(
                     files, alignment.num_steps, self.device, self._request.statistics_path
                 )
-        self._measured[index] = MeasuredEpisode(pair, alignment, statistics, tokens)
+        self._measured[index] = MeasuredEpisode(
+            pair, alignment, statistics, tokens, own_statistics, self._tracks.pop(index)
+        )
         most = max(episode.alignment.num_steps for episode in self._measured.values())
         if len(self._measured) * most >= _STEPS_SCORED_TOGETHER:
             self._score()
@@ -171,9 +191,35 @@ class EvaluationModule(LightningModule):
         changes = np.flatnonzero(np.diff(window.episode_index)) + 1
         for start, stop in pairwise([0, *changes.tolist(), len(window.step)]):
             self._chunks[int(window.episode_index[start])].append(statistics[start:stop])
+            self._track(window, start, stop)
+        if window.own_prediction is not None and self._own_groups:
+            own = replace(batch, target=window.own_prediction, prediction=window.own_prediction)
+            own = replace(own, context=None, context_row=torch.full_like(own.context_row, -1))
+            self._own_chunks[int(window.episode_index[0])].append(
+                self._frame_statistics(own, self._own_groups)
+            )
 
-    def _frame_statistics(self, batch: FrameBatch) -> FrameStatistics:
-        statistics = frame_statistics(batch, self._groups, self._request.statistics_path)
+    def _track(self, window: Window, start: int, stop: int) -> None:
+        tracks = self._tracks[int(window.episode_index[start])]
+        if not tracks.is_wanted:
+            return
+        # Frames that no row scores come first.
+        frames = slice(*(len(window.target) - len(window.step) + row for row in (start, stop)))
+        prediction, target = window.prediction[frames], window.target[frames]
+        own = prediction if window.own_prediction is None else window.own_prediction[frames]
+        with self._timeline.span("track", stop - start, target.numel()):
+            tracks.take(prediction=prediction, target=target, own_prediction=own)
+
+    def _frame_statistics(
+        self, batch: FrameBatch, groups: frozenset[str] | None = None
+    ) -> FrameStatistics:
+        groups = self._groups if groups is None else groups
+        statistics = frame_statistics(batch, groups, self._request.statistics_path)
         if self._timeline.is_on and batch.target.is_cuda:
             torch.cuda.synchronize(batch.target.device)
         return statistics
+
+
+def _whole(chunks: Sequence[FrameStatistics]) -> FrameStatistics | None:
+    """Statistics ``[1, T]`` of an episode on the CPU; ``None`` of one without frames."""
+    return FrameStatistics.cat(chunks).to("cpu").reshape(1, -1) if chunks else None

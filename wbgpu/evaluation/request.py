@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,11 @@ from wbgpu.episodes.pairing import Episode, EpisodePair
 from wbgpu.episodes.video_folders import VideoFolders
 from wbgpu.errors import ConfigurationError
 from wbgpu.evaluation.live_model import LiveModel
-from wbgpu.metrics import HorizonMetric
+from wbgpu.metrics import EpisodeMetric
 from wbgpu.records.clip import Clip
 from wbgpu.records.profile import REASONS_WITHOUT_SIGNALS, MetricSetting, Profile
-from wbgpu.records.video import AlignmentPolicy
+from wbgpu.records.suite import ResultType
+from wbgpu.records.video import AlignmentPolicy, ResizeRule
 from wbgpu.statistics import PATHS
 from wbgpu.video.decoder import Decoder
 
@@ -45,6 +46,9 @@ class EvaluationRequest:
         num_context: leading frames of every video that are not scored.
         alignment: ``strict`` or ``safe``.
         max_mismatch_ratio, max_mismatch_frames: of ``safe``.
+        resize: of ``safe``; see `wbgpu.records.video.ResizeRule`.
+        aggregation: the rule of the suite's aggregates; ``None`` for ``evaluation`` of a single
+            file and ``batch_evaluation`` otherwise. See `wbgpu.aggregate.summary`.
         profile: the composite's settings.
         name: checkpoint name; ``None`` takes the name of the predictions folder or the model.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
@@ -69,7 +73,7 @@ class EvaluationRequest:
     ground_truth: Path
     predictions: Path | None
     decoder: Decoder
-    metrics: Mapping[str, HorizonMetric]
+    metrics: Mapping[str, EpisodeMetric]
     layout: Layout = field(default_factory=VideoFolders)
     live: LiveModel | None = None
     logits: Path | None = None
@@ -77,6 +81,8 @@ class EvaluationRequest:
     alignment: AlignmentPolicy = "strict"
     max_mismatch_ratio: float = 0.25
     max_mismatch_frames: int = 8
+    resize: ResizeRule = "bilinear"
+    aggregation: ResultType | None = None
     profile: Profile = field(default_factory=Profile)
     name: str | None = None
     device: str = "auto"
@@ -102,6 +108,12 @@ class EvaluationRequest:
         if self.alignment not in ("strict", "safe"):
             raise ConfigurationError(
                 f"suite.alignment: expected 'strict' or 'safe', got {self.alignment!r}"
+            )
+        if self.resize not in (rules := get_args(ResizeRule)):
+            raise ConfigurationError(f"suite.resize: expected one of {rules}, got {self.resize!r}")
+        if self.aggregation not in (None, *(types := get_args(ResultType))):
+            raise ConfigurationError(
+                f"suite.result_type: expected one of {types}, got {self.aggregation!r}"
             )
         if self.statistics_path not in PATHS:
             raise ConfigurationError(
@@ -132,6 +144,13 @@ class EvaluationRequest:
         if not self.metrics:
             raise ConfigurationError("metrics: at least one metric must be chosen")
         self._check_predictions()
+
+    @property
+    def result_type(self) -> ResultType:
+        """Of the result: whether it is of one video or dataset, or of a batch of videos."""
+        if self.aggregation is not None:
+            return self.aggregation
+        return "evaluation" if self.ground_truth.is_file() else "batch_evaluation"
 
     @property
     def checkpoint_name(self) -> str:

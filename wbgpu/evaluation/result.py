@@ -10,7 +10,7 @@ import torch
 
 from wbgpu.aggregate.summary import summarize
 from wbgpu.evaluation.environment import EVALUATION_PACKAGES, environment
-from wbgpu.evaluation.episode import unsupported_infos
+from wbgpu.evaluation.episode import unmeasured_infos
 from wbgpu.evaluation.request import EvaluationRequest, device_name
 from wbgpu.evaluation.token_losses import TOKEN_LOG_LOSS
 from wbgpu.records.created_at import created_at
@@ -20,7 +20,6 @@ from wbgpu.records.suite import (
     EpisodeResult,
     Protocol,
     Provenance,
-    ResultType,
     SuiteResult,
 )
 from wbgpu.statistics import resolve_path
@@ -48,7 +47,7 @@ def suite_result(
     profile = request.measured_profile
     has_logits = any(TOKEN_LOG_LOSS.name in episode.metrics for episode in episodes)
     infos = _metric_infos(request, has_logits)
-    result_type: ResultType = "evaluation" if request.ground_truth.is_file() else "batch_evaluation"
+    result_type = request.result_type
     return SuiteResult(
         result_type=result_type,
         schema_version=SCHEMA_VERSION,
@@ -63,7 +62,7 @@ def suite_result(
         required_metrics=profile.required_metrics,
         configured_weights=profile.configured_weights,
         configuration_hash=profile.configuration_hash,
-        metric_infos={**infos, **unsupported_infos(profile)},
+        metric_infos={**infos, **unmeasured_infos(profile, infos)},
         episodes=episodes,
         summary=summarize(
             episodes,
@@ -123,7 +122,7 @@ def _protocol(request: EvaluationRequest, has_logits: bool) -> Protocol:
         metric_ids={name: info.metric_id for name, info in infos.items()},
         num_context=request.num_context,
         alignment_policy=request.alignment,
-        resize_policy="bilinear_antialias" if request.alignment == "safe" else "refuse",
+        resize_policy=f"{request.resize}_antialias" if request.alignment == "safe" else "refuse",
     )
 
 

@@ -12,7 +12,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from wbgpu.metrics.horizon_metric import HorizonMetric, state_key
+from wbgpu.metrics.episode_metric import state_key
+from wbgpu.metrics.horizon_metric import HorizonMetric
 from wbgpu.statistics import (
     GROUPS,
     FrameBatch,

@@ -1,28 +1,24 @@
-"""Base of all frame metrics: a torchmetrics module with a value per horizon."""
+"""Base of the metrics that follow from statistics of frames."""
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torchmetrics.utilities.prints import rank_zero_warn
 
-from wbgpu.errors import ConfigurationError
-from wbgpu.metrics.exact_state import ExactStateMetric
+from wbgpu.metrics.episode_metric import EpisodeMetric, OptionalNumbers
 from wbgpu.metrics.horizon_values import HorizonValues, check_valid
-from wbgpu.records.metric import MetricInfo, MetricOutcome
+from wbgpu.records.metric import MetricOutcome
 from wbgpu.statistics import FrameBatch, FrameStatistics, RaggedStatistics, frame_statistics
-
-OptionalNumbers: TypeAlias = tuple[float | None, ...]
 
 _CONTEXT_GROUPS = frozenset({"persistence", "dynamic_region"})
 
 
-class HorizonMetric(ExactStateMetric):
+class HorizonMetric(EpisodeMetric):
     """Mean over episodes of a metric at horizons 1..num_horizons.
 
     A subclass sets the class attributes and writes `episode_values`, a pure function of statistics.
@@ -38,48 +34,27 @@ class HorizonMetric(ExactStateMetric):
         for metric in metrics:
             metric.update_statistics(statistics)
 
-    The states are named after ``metric_id``, because torchmetrics' ``MetricCollection`` takes
-    metrics for one and the same when names and first values of their states agree, as those of
-    perfect predictions do. A subclass that chooses its id in ``__init__`` therefore does so before
-    ``super().__init__()``.
-
     Class attributes:
-        name: the key in results and configs.
-        metric_id: name, definition and version; values under different ids are never compared.
-        unit: ``score`` for 0-100, otherwise the native unit.
-        higher_is_better: direction of improvement.
+        name, metric_id, unit, higher_is_better: see `EpisodeMetric`.
         statistics: groups of `wbgpu.statistics.GROUPS` that are needed.
         undefined_reason: why a horizon, or a whole episode, has no value.
+        looks_at_target: false where the value follows from the prediction alone, whose own size
+            then counts.
 
     Args:
         num_horizons: the most steps that an episode given to `update` may have.
         statistics_path: implementation of the statistics; see `wbgpu.statistics.resolve_path`.
     """
 
-    name: ClassVar[str]
-    unit: ClassVar[str]
     statistics: frozenset[str]
-    metric_id: str
     undefined_reason: ClassVar[str] = "The metric is not defined for these frames."
-
-    is_differentiable = False
-    full_state_update = False
-    higher_is_better: bool
+    looks_at_target: ClassVar[bool] = True
 
     def __init__(
         self, num_horizons: int = 16, statistics_path: str = "auto", **torchmetrics_arguments: Any
     ) -> None:
-        super().__init__(**torchmetrics_arguments)
-        if num_horizons < 1:
-            raise ConfigurationError(f"num_horizons: expected at least 1, got {num_horizons}")
-        self.num_horizons = num_horizons
+        super().__init__(num_horizons, **torchmetrics_arguments)
         self.statistics_path = statistics_path
-        key = state_key(self.metric_id)
-        self._sum_name, self._count_name = f"{key}_sum", f"{key}_count"
-        # The first dimension: prefix and step.
-        zeros = torch.zeros((2, num_horizons), dtype=torch.float64, device=self._device)
-        self.add_state(self._sum_name, zeros, dist_reduce_fx="sum")
-        self.add_state(self._count_name, zeros.long(), dist_reduce_fx="sum")
 
     @abstractmethod
     def episode_values(self, statistics: FrameStatistics) -> HorizonValues:
@@ -127,7 +102,7 @@ class HorizonMetric(ExactStateMetric):
         batch = FrameBatch.from_videos(prediction, target, context)
         shape = target.shape[:2]
         # Before the statistics, which take time.
-        self._check_num_steps(shape)
+        self._check_shape(shape)
         if valid is not None:
             check_valid(valid, shape)
         if context is None and self.statistics & _CONTEXT_GROUPS:
@@ -152,28 +127,6 @@ class HorizonMetric(ExactStateMetric):
         """
         # As torchmetrics does around `update`: forget the cached result, count the update.
         self._wrap_update(self._add_episodes)(statistics, valid)
-
-    def compute(self) -> dict[str, Tensor]:
-        """Means over episodes.
-
-        Returns:
-            ``prefix``, ``step``: float64 ``[num_horizons]``, NaN exactly where the count is 0;
-            ``prefix_count``, ``step_count``: int64 ``[num_horizons]``, episodes that have a value.
-            With ``num_horizons=1`` torchmetrics makes 0-d tensors of them.
-        """
-        total, count = self._totals()
-        mean = total / count
-        return {
-            "prefix": mean[0],
-            "step": mean[1],
-            "prefix_count": count[0],
-            "step_count": count[1],
-        }
-
-    @property
-    def info(self) -> MetricInfo:
-        """Identity of the metric, as it stands in results."""
-        return MetricInfo(self.name, self.metric_id, self.unit, self.higher_is_better)
 
     def outcome(self, statistics: FrameStatistics) -> MetricOutcome:
         """The record of one episode; ``statistics`` are ``[1, T]``, T >= 1.
@@ -238,44 +191,18 @@ class HorizonMetric(ExactStateMetric):
         del statistics
         return self.undefined_reason
 
-    def _check_num_steps(self, shape: torch.Size) -> None:
+    def _check_shape(self, shape: torch.Size) -> None:
         if len(shape) != 2:
             raise ValueError(
                 f"statistics {tuple(shape)}: expected [B, T]; statistics of B videos of T steps "
                 "become that by statistics.reshape(B, T)"
             )
-        if shape[1] > self.num_horizons:
-            raise ValueError(
-                f"num_horizons of {self.name} is {self.num_horizons}, but the episodes have "
-                f"{shape[1]} steps; make the metric with num_horizons={shape[1]}, or give fewer "
-                "steps"
-            )
+        self._check_num_steps(shape[1])
 
     def _add_episodes(self, statistics: FrameStatistics, valid: Tensor | None) -> None:
-        self._check_num_steps(statistics.shape)
+        self._check_shape(statistics.shape)
         values = self.horizon_values(statistics, valid)
-        views = torch.stack([values.prefix, values.step])
-        defined = ~views.isnan()
-        sums = torch.where(defined, views, torch.zeros_like(views)).sum(dim=1)
-        self._add_totals(sums, defined.sum(dim=1))
-
-    def _add_totals(self, sums: Tensor, counts: Tensor) -> None:
-        """Add ``[2, T]`` to the state."""
-        total, count = self._totals()
-        padding = (0, self.num_horizons - sums.shape[1])
-        pad = torch.nn.functional.pad
-        # New tensors, never in place: one made under inference_mode cannot be updated outside it.
-        setattr(self, self._sum_name, total + pad(sums, padding).to(total.device))
-        setattr(self, self._count_name, count + pad(counts, padding).to(count.device))
-
-    def _totals(self) -> tuple[Tensor, Tensor]:
-        """Sums and counts, ``[2, num_horizons]``: of prefixes and of steps."""
-        return getattr(self, self._sum_name), getattr(self, self._count_name)
-
-
-def state_key(metric_id: str) -> str:
-    """The part of a state's name that says which metric it belongs to."""
-    return re.sub(r"\W", "_", metric_id)
+        self._add_views(torch.stack([values.prefix, values.step]))
 
 
 def _rows(column: Tensor, lengths: Sequence[int]) -> list[tuple[Any, ...]]:

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from wbgpu.errors import ConfigurationError
+from wbgpu.metrics.episode_metric import state_key
 from wbgpu.metrics.exact_state import ExactStateMetric
-from wbgpu.metrics.horizon_metric import state_key
 from wbgpu.metrics.loss_means import NUM_COUNTS, QUANTITIES, loss_columns, loss_means
 from wbgpu.metrics.prediction_losses import prediction_losses
 from wbgpu.statistics.dispatch import PATHS

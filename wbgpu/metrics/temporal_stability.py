@@ -20,7 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wbgpu.metrics.horizon_metric import HorizonMetric, OptionalNumbers
+from wbgpu.metrics.episode_metric import OptionalNumbers
+from wbgpu.metrics.horizon_metric import HorizonMetric
 from wbgpu.metrics.horizon_values import HorizonValues, num_steps, prefix_mean
 from wbgpu.metrics.prefix_order import PrefixOrder
 from wbgpu.records.metric import SCORE_UNIT, MetricOutcome
@@ -117,6 +118,7 @@ class TemporalStability(HorizonMetric):
     unit = SCORE_UNIT
     higher_is_better = True
     statistics = frozenset({"frame_delta"})
+    looks_at_target = False
     undefined_reason = "Temporal stability requires at least one future-frame transition."
 
     def episode_values(self, statistics: FrameStatistics) -> HorizonValues:

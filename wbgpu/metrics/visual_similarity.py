@@ -21,7 +21,8 @@ import torch
 from torch import Tensor
 
 from wbgpu.errors import ConfigurationError
-from wbgpu.metrics.horizon_metric import HorizonMetric, OptionalNumbers
+from wbgpu.metrics.episode_metric import OptionalNumbers
+from wbgpu.metrics.horizon_metric import HorizonMetric
 from wbgpu.metrics.horizon_values import HorizonValues, prefix_mean
 from wbgpu.metrics.pooled_ratio import pooled_ratio
 from wbgpu.records.metric import SCORE_UNIT, MetricOutcome

@@ -19,6 +19,7 @@ Stage = Literal[
     "copy to device",
     "load kernels",
     "statistics",
+    "track",
     "score",
     "summarize",
     "write",

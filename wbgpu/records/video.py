@@ -7,6 +7,14 @@ from typing import Literal
 
 AlignmentPolicy = Literal["strict", "safe"]
 
+ResizeRule = Literal["bilinear", "bicubic"]
+"""What becomes of predictions of another size than the target, where they are not refused.
+
+``bilinear``, as worldbench's ``eval-videos``: they are resized, and then everything is computed.
+``bicubic``, as its ``eval``: they are resized for what compares them with the target; what looks at
+predictions alone sees them in their own size. Both filters are Pillow's, antialiased.
+"""
+
 
 @dataclass(frozen=True)
 class VideoInfo:

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wbgpu.episodes.digests import file_sha256
+from wbgpu.episodes.digests import clip_sha256
+from wbgpu.errors import InputError
 from wbgpu.records.clip import Clip
+from wbgpu.records.image_folder import image_clip
 from wbgpu.records.suite import EpisodeResult, SuiteResult
 
 
@@ -76,12 +78,18 @@ def _side(
         raise NoFilmError(f"{recorded} is not there any more (from this folder)")
     known = {} if result.provenance is None else result.provenance.input_sha256
     digest = known.get(f"{kind}/{episode.episode_id}")
-    if digest is not None and file_sha256(path) != digest:
+    clip = _clip(kind, path, episode)
+    if digest is not None and clip_sha256(clip) != digest:
         raise NoFilmError(f"{path} has changed since it was scored")
-    return FilmSide(label, _clip(kind, path, episode), result.num_context or 0, episode.num_steps)
+    return FilmSide(label, clip, result.num_context or 0, episode.num_steps)
 
 
 def _clip(kind: str, path: Path, episode: EpisodeResult) -> Clip:
+    if path.is_dir():
+        try:
+            return image_clip(path)
+        except InputError as error:
+            raise NoFilmError(str(error)) from error
     if episode.alignment is None:
         return Clip(path)
     video = episode.alignment.target if kind == "ground_truth" else episode.alignment.prediction
@@ -90,7 +98,7 @@ def _clip(kind: str, path: Path, episode: EpisodeResult) -> Clip:
 
 def _found(path: Path, folders: Sequence[Path]) -> Path | None:
     candidates = [path, *(folder / path for folder in folders)]
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
+    return next((candidate for candidate in candidates if candidate.exists()), None)
 
 
 def worst_and_best(

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from wbgpu.episodes.digests import dataset_identifier, file_sha256
+from wbgpu.episodes.digests import clip_sha256, dataset_identifier
+from wbgpu.episodes.layout import Layout
 from wbgpu.episodes.logits import TENSORS, find_logits
-from wbgpu.errors import InputError
+from wbgpu.errors import ConfigurationError, InputError
 from wbgpu.records.clip import Clip
+from wbgpu.records.image_folder import image_clip
 from wbgpu.records.suite import EpisodeResult, SuiteResult
 from wbgpu.records.verification import Check
+
+_SIGNALS = ("actions", "states", "metadata")
 
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
@@ -52,10 +57,12 @@ def file_checks(
             except UnsafePathError as error:
                 yield Check(subject, "unknown", str(error))
                 continue
+            clip = _clip(path)
             if role == "ground_truth":
-                truths[episode.episode_id] = _part(path, episode)
-            yield _file(subject, path, digests.get(subject), episode.failure is not None)
+                truths[episode.episode_id] = _part(clip, episode)
+            yield _file(subject, clip, digests.get(subject), episode.failure is not None)
     yield from _logit_checks(result, digests, roots)
+    yield from _signal_checks(result, digests, roots)
     yield _dataset(result, truths)
 
 
@@ -97,7 +104,63 @@ def _logit_checks(
         except (InputError, KeyError) as error:
             yield Check(subject, "failed", str(error))
             continue
-        yield _file(subject, path, digests[subject], had_failed=False)
+        yield _file(subject, Clip(path), digests[subject], had_failed=False)
+
+
+def _clip(path: Path) -> Clip:
+    """The file, or the folder's images; the folder where they are no series any more."""
+    if not path.is_dir():
+        return Clip(path)
+    try:
+        return image_clip(path)
+    except InputError:
+        return Clip(path)
+
+
+def _signal_checks(
+    result: SuiteResult, digests: Mapping[str, Any], roots: InputRoots
+) -> Iterator[Check]:
+    """Files of actions, states and metadata that a suite has beside its frames."""
+    layout = _layout(result)
+    subjects = [key for key in digests if key.partition("/")[0] in _SIGNALS]
+    if layout is None or not subjects:
+        return
+    try:
+        episodes = layout.episodes(recorded_root(result, "ground_truth", roots))
+    except UnsafePathError as error:
+        yield from (Check(subject, "unknown", str(error)) for subject in subjects)
+        return
+    except InputError as error:
+        yield from (Check(subject, "failed", str(error)) for subject in subjects)
+        return
+    files = {
+        f"{role}/{episode.episode_id}": path
+        for episode in episodes
+        if episode.signals is not None
+        for role, path in episode.signals.files.items()
+    }
+    for subject in subjects:
+        if subject in files:
+            yield _file(subject, Clip(files[subject]), digests[subject], had_failed=False)
+        else:
+            yield Check(subject, "failed", "the suite has no such file any more")
+
+
+def _layout(result: SuiteResult) -> Layout | None:
+    """The layout that the configuration names, if it is one of ours: files run no other code."""
+    suite = {} if result.provenance is None else result.provenance.configuration.get("suite")
+    settings = suite.get("layout") if isinstance(suite, Mapping) else None
+    if not isinstance(settings, Mapping):
+        return None
+    arguments = {str(key): value for key, value in settings.items() if key != "_target_"}
+    module, _, name = str(settings.get("_target_")).rpartition(".")
+    if not module.startswith("wbgpu.episodes."):
+        return None
+    try:
+        layout: Layout = getattr(importlib.import_module(module), name)(**arguments)
+    except (ImportError, AttributeError, TypeError, ConfigurationError):
+        return None
+    return layout
 
 
 def video_path(result: SuiteResult, episode: EpisodeResult, role: str, roots: InputRoots) -> Path:
@@ -176,14 +239,15 @@ def _recorded(result: SuiteResult, document: Mapping[str, Any]) -> dict[str, Any
     return found
 
 
-def _file(subject: str, path: Path, digest: Any, had_failed: bool) -> Check:
+def _file(subject: str, clip: Clip, digest: Any, had_failed: bool) -> Check:
+    path = clip.path
     if digest is None:
         return Check(subject, "unknown", "no digest was recorded")
     match = _SHA256.fullmatch(digest) if isinstance(digest, str) else None
     if match is None:
         return Check(subject, "failed", f"the recorded digest is none: {digest!r}")
     try:
-        found = file_sha256(path)
+        found = clip_sha256(clip)
     except OSError as error:
         return Check(subject, "failed", f"{path}: {error.strerror or 'cannot be read'}")
     if found != match[1]:
@@ -191,11 +255,12 @@ def _file(subject: str, path: Path, digest: Any, had_failed: bool) -> Check:
     return Check(subject, "verified", f"{path}{' (not scored)' if had_failed else ''}")
 
 
-def _part(path: Path, episode: EpisodeResult) -> Clip:
-    """The file, or which part of it the episode is."""
+def _part(clip: Clip, episode: EpisodeResult) -> Clip:
+    """Which part of the file the episode is."""
     if episode.alignment is None:
-        return Clip(path)
-    return dataclasses.replace(Clip.of(episode.alignment.target), path=path)
+        return clip
+    target = episode.alignment.target
+    return dataclasses.replace(clip, frames=target.frames, region=target.region)
 
 
 def _dataset(result: SuiteResult, truths: Mapping[str, Clip]) -> Check:

@@ -132,6 +132,13 @@ def _score_links(
             for episode in episodes:
                 source = video_path(result, episode, role, roots).absolute()
                 target = folder / role
+                if source.is_dir():
+                    # Of a frame dataset: the JSON files lie beside the ground truth's images.
+                    target = target / episode.episode_id
+                    source = source.parent if role == "ground_truth" else source
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.symlink_to(source)
+                    continue
                 if result.result_type == "evaluation":
                     suite[key] = str(source)
                     continue

@@ -10,21 +10,25 @@ from torch import Tensor
 
 from wbgpu.errors import VideoError
 from wbgpu.records.clip import Clip
+from wbgpu.records.image_folder import image_clip
 from wbgpu.records.video import VideoInfo
 from wbgpu.video.decoder import Decoder, VideoReader, check_range
+from wbgpu.video.image_reader import ImageReader
 
 
 def open_clip(clip: Clip, decoder: Decoder) -> VideoReader:
     """Open the frames of one side of an episode.
 
     Args:
-        clip: where they lie.
-        decoder: opens videos.
+        clip: where they lie; images that it does not name are found in its folder.
+        decoder: opens videos; images need none.
 
     Raises:
         VideoError: as `Decoder.open`, or the clip asks for frames or pixels that are not there.
     """
-    reader = decoder.open(clip.path)
+    if not clip.images and clip.path.is_dir():
+        clip = dataclasses.replace(clip, images=image_clip(clip.path).images)
+    reader: VideoReader = ImageReader(clip) if clip.images else decoder.open(clip.path)
     if clip.frames is None and clip.region is None:
         return reader
     try:

@@ -6,11 +6,10 @@ import os
 from collections.abc import Generator, Iterator, Sequence
 
 import torch
-from torch import Tensor
 
 from wbgpu.errors import ConfigurationError, WbgpuError
 from wbgpu.records.timeline import NO_TIMELINE, Stage, Timeline
-from wbgpu.records.video import AlignmentPolicy
+from wbgpu.records.video import AlignmentPolicy, ResizeRule
 from wbgpu.video.alignment import align, check_alignment_settings
 from wbgpu.video.decoder import Decoder
 from wbgpu.video.device_upload import DeviceUpload
@@ -22,8 +21,8 @@ from wbgpu.video.windows import (
     EpisodeFailed,
     EpisodeOpened,
     EpisodeSource,
+    Overlap,
     Window,
-    copy_frames,
     join_frames,
     pack,
 )
@@ -62,6 +61,7 @@ class WindowLoader:
             episodes than workers; by default the number of CPUs, at most 4.
         max_mismatch_ratio: ``safe`` only.
         max_mismatch_frames: ``safe`` only.
+        resize: ``safe`` only.
         timeline: measures every stage up to the windows.
 
     Raises:
@@ -80,6 +80,7 @@ class WindowLoader:
         num_workers: int | None = None,
         max_mismatch_ratio: float = 0.25,
         max_mismatch_frames: int = 8,
+        resize: ResizeRule = "bilinear",
         timeline: Timeline = NO_TIMELINE,
     ) -> None:
         check_alignment_settings(
@@ -100,6 +101,7 @@ class WindowLoader:
         self._num_workers = num_workers or min(4, os.cpu_count() or 1)
         self._max_mismatch_ratio = max_mismatch_ratio
         self._max_mismatch_frames = max_mismatch_frames
+        self._resize: ResizeRule = resize
         self._timeline = timeline
 
     def __iter__(self) -> Generator[LoaderItem, None, None]:
@@ -120,7 +122,11 @@ class WindowLoader:
         has_idle_cores = len(self._sources) < self._num_workers
         try:
             with PairReader(
-                source, self._decoder, self._timeline, on_two_threads=has_idle_cores
+                source,
+                self._decoder,
+                self._timeline,
+                resize=self._resize,
+                on_two_threads=has_idle_cores,
             ) as pair:
                 alignment = align(
                     pair.target.info,
@@ -135,15 +141,16 @@ class WindowLoader:
                 first, end = alignment.num_context, alignment.num_context + alignment.num_steps
                 context = pair.read_target(first - 1, first) if first > 0 else None
                 for start in range(first, end, size):
-                    target, prediction = pair.read(start, min(start + size, end))
+                    target, prediction, own = pair.read(start, min(start + size, end))
                     yield Chunk(
                         episode_index=source.episode_index,
                         first_step=start - first + 1,
                         target=target,
                         prediction=prediction,
                         context=context,
+                        own_prediction=own,
                     )
-                    del target, prediction
+                    del target, prediction, own
             yield EpisodeClosed(source.episode_index)
         except WbgpuError as error:
             yield EpisodeFailed(source.episode_index, error)
@@ -151,7 +158,7 @@ class WindowLoader:
     def _pack(self, items: Iterator[_EpisodeItem]) -> Iterator[LoaderItem]:
         chunks: list[Chunk] = []
         closed: list[EpisodeClosed] = []
-        overlap: tuple[Tensor, Tensor] | None = None
+        overlap: Overlap | None = None
         upload = DeviceUpload(self._device) if self._device.type == "cuda" else None
 
         def flush() -> Iterator[LoaderItem]:
@@ -163,7 +170,7 @@ class WindowLoader:
                 num_bytes = sum(chunk.num_bytes for chunk in chunks)
                 stage: Stage = "pack" if upload is None else "copy to device"
                 with self._timeline.span(stage, num_frames, num_bytes):
-                    overlap = copy_frames([last.target[-1:]]), copy_frames([last.prediction[-1:]])
+                    overlap = Overlap.after(last)
                     join = join_frames if upload is None else upload.join
                     window = pack(chunks, before, self._device, join)
                     if upload is not None and self._timeline.is_on:
@@ -192,7 +199,9 @@ class WindowLoader:
         height, width = chunk.target.shape[2:]
         num_frames = sum(waiting.num_frames for waiting in (*chunks, chunk))
         return (
-            chunks[0].target.shape[1:] == chunk.target.shape[1:]
+            chunks[0].own_prediction is None
+            and chunk.own_prediction is None
+            and chunks[0].target.shape[1:] == chunk.target.shape[1:]
             and num_frames <= self._max_frames(height, width)
             and (self._device.type != "cpu" or chunk.num_bytes <= _MAX_JOINED_BYTES_ON_CPU)
         )

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from wbgpu.records.clip import Clip
 from wbgpu.records.timeline import Timeline
+from wbgpu.records.video import ResizeRule
 from wbgpu.video.clip_reader import open_clip
 from wbgpu.video.decoder import Decoder, VideoReader
 from wbgpu.video.resize import resize_frames
@@ -28,6 +29,7 @@ class PairReader:
         source: where they lie.
         decoder: opens them.
         timeline: measures opening, decoding and resizing.
+        resize: what becomes of predictions of another size.
         on_two_threads: the prediction gets a thread of its own, for when there are more cores than
             episodes.
 
@@ -36,9 +38,16 @@ class PairReader:
     """
 
     def __init__(
-        self, source: EpisodeSource, decoder: Decoder, timeline: Timeline, *, on_two_threads: bool
+        self,
+        source: EpisodeSource,
+        decoder: Decoder,
+        timeline: Timeline,
+        *,
+        resize: ResizeRule = "bilinear",
+        on_two_threads: bool,
     ) -> None:
         self._decoder = decoder
+        self._resize = resize
         self._timeline = timeline
         self._readers: list[VideoReader] = []
         self._side = (
@@ -54,18 +63,19 @@ class PairReader:
             self.close()
             raise
 
-    def read(self, start: int, stop: int) -> tuple[Tensor, Tensor]:
+    def read(self, start: int, stop: int) -> tuple[Tensor, Tensor, Tensor | None]:
         """Frames ``start .. stop - 1`` of target and prediction, in the target's size.
 
         Returns:
-            uint8 ``[stop - start, 3, H, W]`` each; see :meth:`VideoReader.read`.
+            uint8 ``[stop - start, 3, H, W]`` each; see :meth:`VideoReader.read`. Then the
+            prediction in its own size, where that is another and ``resize`` keeps it.
 
         Raises:
             VideoError: frames cannot be decoded; the target's error if neither's can.
         """
         prediction = self._beside(self._read_prediction, start, stop)
         target = self._read(self.target, start, stop)
-        return target, prediction()
+        return target, *prediction()
 
     def read_target(self, start: int, stop: int) -> Tensor:
         """Frames of the target alone."""
@@ -114,11 +124,13 @@ class PairReader:
         with self._timeline.span("decode", num_frames, num_bytes):
             return reader.read(start, stop)
 
-    def _read_prediction(self, start: int, stop: int) -> Tensor:
+    def _read_prediction(self, start: int, stop: int) -> tuple[Tensor, Tensor | None]:
         frames = self._read(self.prediction, start, stop)
         height, width = self.target.info.height, self.target.info.width
         if frames.shape[2:] == (height, width):
-            return frames
+            return frames, None
         with self._timeline.span("resize", len(frames), frames.numel()):
             # Always on the CPU, where Pillow is.
-            return resize_frames(frames.cpu(), height=height, width=width)
+            frames = frames.cpu()
+            resized = resize_frames(frames, height=height, width=width, rule=self._resize)
+        return resized, frames if self._resize == "bicubic" else None

@@ -48,6 +48,9 @@ class Window:
         context_row: int64 ``[N]``, indices into C, or -1.
         episode_index: int64 ``[N]``, of each scored frame; an array, because only the host asks.
         step: int64 ``[N]``, 1-based; an array likewise.
+        own_prediction: uint8 ``[F, 3, h, w]``, the predictions in their own size, where they had
+            to be resized and that size still counts (see `wbgpu.records.video.ResizeRule`). Such a
+            window is of one episode.
     """
 
     target: Tensor
@@ -58,6 +61,7 @@ class Window:
     context_row: Tensor
     episode_index: npt.NDArray[np.int64]
     step: npt.NDArray[np.int64]
+    own_prediction: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ class Chunk:
         target: uint8 ``[n, 3, H, W]``.
         prediction: like ``target``.
         context: uint8 ``[1, 3, H, W]`` or ``None``.
+        own_prediction: uint8 ``[n, 3, h, w]`` or ``None``; see `Window`.
     """
 
     episode_index: int
@@ -104,6 +109,7 @@ class Chunk:
     target: Tensor
     prediction: Tensor
     context: Tensor | None
+    own_prediction: Tensor | None = None
 
     @property
     def num_frames(self) -> int:
@@ -113,7 +119,27 @@ class Chunk:
     @property
     def num_bytes(self) -> int:
         """Bytes of both videos' frames."""
-        return 2 * self.target.numel()
+        own = 0 if self.own_prediction is None else self.own_prediction.numel()
+        return 2 * self.target.numel() + own
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """The frames one step before a chunk that continues an episode, ``[1, 3, H, W]`` each."""
+
+    target: Tensor
+    prediction: Tensor
+    own_prediction: Tensor | None = None
+
+    @classmethod
+    def after(cls, chunk: Chunk) -> Overlap:
+        """A chunk's last frames, in memory of their own."""
+        own = chunk.own_prediction
+        return cls(
+            copy_frames([chunk.target[-1:]]),
+            copy_frames([chunk.prediction[-1:]]),
+            None if own is None else copy_frames([own[-1:]]),
+        )
 
 
 def join_frames(parts: Sequence[Tensor]) -> Tensor:
@@ -138,11 +164,11 @@ def as_arrays(parts: Sequence[Tensor]) -> list[npt.NDArray[np.uint8]]:
 
 def pack(
     chunks: Sequence[Chunk],
-    overlap: tuple[Tensor, Tensor] | None,
+    overlap: Overlap | None,
     device: torch.device,
     join: Callable[[Sequence[Tensor]], Tensor] = join_frames,
 ) -> Window:
-    """One window of chunks that have one frame size.
+    """One window of chunks that have one frame size; one with an own size stands alone.
 
     Args:
         chunks: at least one; only the first may continue an episode.
@@ -154,9 +180,12 @@ def pack(
     targets = [chunk.target for chunk in chunks]
     predictions = [chunk.prediction for chunk in chunks]
     contexts = [chunk.context for chunk in chunks if chunk.context is not None]
+    own = [chunk.own_prediction for chunk in chunks if chunk.own_prediction is not None]
     if overlap is not None:
-        targets.insert(0, overlap[0])
-        predictions.insert(0, overlap[1])
+        targets.insert(0, overlap.target)
+        predictions.insert(0, overlap.prediction)
+        if overlap.own_prediction is not None:
+            own.insert(0, overlap.own_prediction)
 
     # NumPy, because a forked process hangs in torch operators that want the threads of its parent,
     # and because torch makes new tensors on whatever the default device is.
@@ -176,6 +205,7 @@ def pack(
         context_row=_index(context_row, device),
         episode_index=episode_index.astype(np.int64, copy=False),
         step=step.astype(np.int64, copy=False),
+        own_prediction=join(own) if own else None,
     )
 
 

@@ -18,6 +18,7 @@ from wbgpu.records.profile import worldbench_metric_info
 _MADE_ON_WRITING = {
     "visual_similarity": ("frame_pairs",),
     "temporal_stability": ("flicker_frames", "largest_jump_delta"),
+    "action_consistency": ("mismatch_count", "mismatch_percentage"),
 }
 _COMPONENTS = ("mse_score", "psnr_score", "ssim_score")
 _PLAIN_TYPES = frozenset({float, int, str, bool, type(None)})
@@ -161,6 +162,9 @@ def _under_worldbench_names(name: str, details: dict[str, Any], horizon: int) ->
     if name == "temporal_stability" and {"jump_indices", "max_frame_delta"} <= details.keys():
         details["flicker_frames"] = list(details["jump_indices"])
         details["largest_jump_delta"] = details["max_frame_delta"]
+    if name == "action_consistency" and {"failed_steps", "failure_rate"} <= details.keys():
+        details["mismatch_count"] = details["failed_steps"]
+        details["mismatch_percentage"] = 100.0 * details["failure_rate"]
     return details
 
 
