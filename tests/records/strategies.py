@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.records.results import COMPOSITE, episode, metric_id, suite
 from wbgpu.records.metric import SCORE_UNIT, MetricInfo, MetricOutcome
 from wbgpu.records.suite import EpisodeFailure, EpisodeResult, Protocol, Provenance, SuiteResult
+from wbgpu.records.tile import Tile
 from wbgpu.records.video import Alignment, VideoInfo
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -33,6 +34,9 @@ VIDEOS = st.builds(
     backend=TEXT,
     device=TEXT,
     fallback_reason=st.none() | TEXT,
+    frames=st.none() | st.tuples(st.integers(0, 9), st.integers(10, 99)),
+    tile=st.none() | st.builds(Tile, *[st.integers(0, 9)] * 6),
+    float_range=st.none() | st.tuples(VALUES, VALUES),
 )
 PROVENANCES = st.builds(
     Provenance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -141,6 +142,16 @@ def test_wrong_settings(arguments, phrase):
     """A setting is the user's mistake, not the videos'."""
     with pytest.raises(ConfigurationError, match=phrase):
         align(_info(), _info(), **{"num_context": 0, "policy": "safe", **arguments})
+
+
+@pytest.mark.parametrize("backend", ["numpy", "safetensors", "pillow"])
+def test_arrays_and_images_need_no_rate(backend):
+    """They have no place for one, so strict alignment would refuse them all."""
+    prediction = dataclasses.replace(_info("pred.npy", fps=None), backend=backend)
+    found = align(_info(), prediction, num_context=0, policy="strict")
+    assert found.warnings == (
+        "The prediction does not say its frame rate; frames are compared by index.",
+    )
 
 
 @pytest.mark.parametrize("policy", ["strict", "safe"])

@@ -29,6 +29,7 @@ _COMMANDS = {
     "import-lerobot": "wbgpu.cli.import_lerobot",
     "regret": "wbgpu.cli.regret",
     "bench": "wbgpu.cli.bench",
+    "corrupt": "wbgpu.cli.corrupt",
     "gate": "wbgpu.cli.gate",
     "compare": "wbgpu.cli.compare",
     "verify-run": "wbgpu.cli.verify_run",

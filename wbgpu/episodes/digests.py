@@ -69,7 +69,8 @@ def clip_sha256(
             as in worldbench; anything else by its digest and which part it is.
         known: digests of files that several clips share, kept for the next call.
     """
-    if not clip.images and clip.frames is None and clip.region is None and dataset is not None:
+    is_whole = not clip.images and clip.frames is None and clip.tile is None
+    if is_whole and dataset is not None:
         return file_sha256(clip.path, episode_id, dataset)
     if clip.images:
         lines = [f"{file_sha256(image)}  {image.name}\n" for image in clip.images]
@@ -79,7 +80,8 @@ def clip_sha256(
         digest = known[clip.path] = known.get(clip.path) or file_sha256(clip.path)
     if dataset is not None:
         dataset.begin(episode_id or "")
-        dataset.add(f"{digest} {clip.frames} {clip.region}".encode())
+        tile = None if clip.tile is None else tuple(clip.tile)
+        dataset.add(f"{digest} {clip.frames} {tile}".encode())
     return digest
 
 

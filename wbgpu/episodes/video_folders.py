@@ -1,13 +1,18 @@
-"""Suites of videos: a folder of ground truth and one of predictions, or two files."""
+"""Suites of videos: a folder of ground truth and one of predictions, or two files.
+
+Predictions may also be animations, arrays or folders of images: `wbgpu.episodes.predictions`.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from wbgpu.episodes.pairing import Episode, EpisodePair, by_key, pair_with_predictions
+from wbgpu.episodes.predictions import prediction_clip
 from wbgpu.episodes.videos import VIDEO_EXTENSIONS, find_file, find_videos
 from wbgpu.errors import ConfigurationError, InputError, PairingError
 from wbgpu.records.clip import Clip
+from wbgpu.records.image_folder import has_images
 
 
 class VideoFolders:
@@ -29,7 +34,7 @@ class VideoFolders:
                 "suite.predictions: give a folder of saved predictions, or a model that predicts "
                 "(model=...), and not both"
             )
-        if ground_truth.is_file() and predictions.is_dir():
+        if ground_truth.is_file() and predictions.is_dir() and not has_images(predictions):
             raise InputError(
                 f"ground truth {ground_truth} is a file and predictions {predictions} "
                 "is a folder; give two folders or two files"
@@ -56,11 +61,10 @@ def ground_truth_videos(root: Path) -> dict[str, Path]:
 
 
 def pair_files(ground_truth: Path, prediction: Path) -> EpisodePair:
-    """One episode from two files; its id is the ground truth's file name.
+    """One episode, called after its ground truth; the prediction may be a folder of images.
 
     Raises:
         InputError: a file is missing, not a file, or has an unsupported extension.
     """
-    for path, role in ((ground_truth, "ground-truth"), (prediction, "prediction")):
-        find_file(path, role)
-    return Episode(ground_truth.name, Clip(ground_truth)).with_prediction(Clip(prediction))
+    truth = Clip(find_file(ground_truth, "ground-truth"))
+    return Episode(ground_truth.name, truth).with_prediction(prediction_clip(prediction))

@@ -13,13 +13,18 @@ VIDEO_EXTENSIONS = (".avi", ".mkv", ".mov", ".mp4", ".webm")
 
 
 def find_videos(root: Path, role: str) -> dict[str, Path]:
-    """Videos below ``root`` by relative POSIX path, sorted.
+    """Videos below ``root`` by relative POSIX path, sorted; see `find_files`."""
+    return find_files(root, role, VIDEO_EXTENSIONS)
+
+
+def find_files(root: Path, role: str, extensions: tuple[str, ...]) -> dict[str, Path]:
+    """Files below ``root`` with these extensions by relative POSIX path, sorted.
 
     Folders behind symbolic links are not entered, as in worldbench; links to files are followed.
 
     Raises:
         InputError: the root is missing or not a folder (``role`` names it), a folder below cannot
-            be read, or a video is no regular file or has a name that is not UTF-8.
+            be read, or such a file is no regular file or has a name that is not UTF-8.
     """
     if not root.exists():
         raise InputError(f"{role} folder does not exist: {root}")
@@ -29,7 +34,7 @@ def find_videos(root: Path, role: str) -> dict[str, Path]:
     for folder, _, names in os.walk(root, onerror=_refuse):
         for name in names:
             path = Path(folder, name)
-            if path.suffix.lower() in VIDEO_EXTENSIONS:
+            if path.suffix.lower() in extensions:
                 found[_episode_id(path, root)] = path
     return dict(sorted(found.items()))
 

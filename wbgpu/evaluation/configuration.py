@@ -10,7 +10,7 @@ from typing import Any
 
 from hydra.errors import HydraException
 from hydra.utils import instantiate
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from wbgpu.episodes.layout import Layout
@@ -187,6 +187,7 @@ def _request_from(
         logits=None
         if suite.get("logits") is None
         else Path(_of_type(suite, "logits", str, "suite")),
+        float_range=_float_range(suite),
         num_context=_of_type(suite, "num_context", int, "suite"),
         alignment=suite.alignment,
         max_mismatch_ratio=float(
@@ -212,6 +213,14 @@ def _request_from(
         notes=notes,
         command_line=command_line,
     )
+
+
+def _float_range(suite: DictConfig) -> tuple[float, float] | None:
+    given = suite.get("float_range")
+    if given is None:
+        return None
+    # Checked by the request.
+    return tuple(given) if isinstance(given, ListConfig) else given
 
 
 def _layout(suite: DictConfig) -> Layout:

@@ -93,6 +93,28 @@ def measure(
             timeline=timeline,
         )
     module = EvaluationModule(request, pairs, logits, timeline, on_episode, token_losses)
+    steps = LoopSteps(loader, each_episode=request.live is not None)
+    run_module(module, steps, device, len(indices), show_progress=show_progress)
+    return module.episodes
+
+
+def run_module(
+    module: EvaluationModule,
+    steps: LoopSteps,
+    device: torch.device,
+    num_episodes: int,
+    *,
+    show_progress: bool = False,
+) -> None:
+    """Give a module all of a loader's items, by Lightning's loop.
+
+    Args:
+        module: measures and scores them.
+        steps: the loader's.
+        device: where to compute.
+        num_episodes: of the progress bar.
+        show_progress: show it on standard error.
+    """
     with _quiet_lightning():
         trainer = Trainer(
             accelerator="gpu" if device.type == "cuda" else "cpu",
@@ -103,12 +125,10 @@ def measure(
             enable_progress_bar=False,
             use_distributed_sampler=False,
             plugins=[_OneProcess()],
-            callbacks=[EvaluationProgress(len(indices))] if show_progress else [],
+            callbacks=[EvaluationProgress(num_episodes)] if show_progress else [],
         )
         with _keyboard_interrupt(trainer):
-            steps = LoopSteps(loader, each_episode=request.live is not None)
             trainer.test(module, dataloaders=steps, verbose=False)
-    return module.episodes
 
 
 class _OneProcess(LightningEnvironment):

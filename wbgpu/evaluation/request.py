@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -43,6 +44,8 @@ class EvaluationRequest:
         live: the model that predicts, or ``None`` for saved predictions.
         logits: folder of saved logits of the same episodes, or ``None``; see
             `wbgpu.episodes.logits`. Not with a model.
+        float_range: what black and white are in predictions that are arrays of floats; ``None``
+            refuses them.
         num_context: leading frames of every video that are not scored.
         alignment: ``strict`` or ``safe``.
         max_mismatch_ratio, max_mismatch_frames: of ``safe``.
@@ -77,6 +80,7 @@ class EvaluationRequest:
     layout: Layout = field(default_factory=VideoFolders)
     live: LiveModel | None = None
     logits: Path | None = None
+    float_range: tuple[float, float] | None = None
     num_context: int = 0
     alignment: AlignmentPolicy = "strict"
     max_mismatch_ratio: float = 0.25
@@ -118,6 +122,11 @@ class EvaluationRequest:
         if self.statistics_path not in PATHS:
             raise ConfigurationError(
                 f"statistics: expected one of {PATHS}, got {self.statistics_path!r}"
+            )
+        if self.float_range is not None and not _is_range(self.float_range):
+            raise ConfigurationError(
+                f"suite.float_range: expected two finite numbers, the value of black and the "
+                f"greater one of white, such as [0,1], got {self.float_range!r}"
             )
         for key in ("window_frames", "num_workers"):
             value = getattr(self, key)
@@ -192,7 +201,13 @@ class EvaluationRequest:
             InputError, PairingError: as :mod:`wbgpu.episodes.pairing` says.
         """
         if self.live is None:
-            return self.layout.pairs(self.ground_truth, self.predictions)
+            pairs = self.layout.pairs(self.ground_truth, self.predictions)
+            if self.float_range is None:
+                return pairs
+            return tuple(
+                replace(pair, prediction=replace(pair.prediction, float_range=self.float_range))
+                for pair in pairs
+            )
         place = self.live.place
         episodes = self.layout.episodes(self.ground_truth)
         if self.ground_truth.is_file():
@@ -245,6 +260,15 @@ class EvaluationRequest:
             raise ConfigurationError(
                 "suite.logits: saved logits belong to saved predictions; a model brings its own"
             )
+
+
+def _is_range(given: object) -> bool:
+    return (
+        isinstance(given, tuple)
+        and len(given) == 2
+        and all(isinstance(x, (int, float)) and math.isfinite(x) for x in given)
+        and given[0] < given[1]
+    )
 
 
 def resolve_device(device: str) -> torch.device:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from wbgpu.records.tile import Tile
 from wbgpu.records.video import VideoInfo
 
 
@@ -16,7 +17,8 @@ class Clip:
         path: the file, or the folder of images.
         images: the image files in the order of their frames; empty where the path is a file.
         frames: which of the file's frames, ``start`` to ``stop - 1``; ``None`` for all.
-        region: which part of each frame, ``left, top, width, height`` in pixels; ``None`` for all.
+        tile: which picture of several in each frame; ``None`` for all.
+        float_range: what black and white are in an array of floats; ``None`` refuses floats.
         fps: frames per second, where the file does not say them. Where ``frames`` were found by
             their times, the rate by which they were; a file with another is refused.
     """
@@ -24,8 +26,9 @@ class Clip:
     path: Path
     images: tuple[Path, ...] = ()
     frames: tuple[int, int] | None = None
-    region: tuple[int, int, int, int] | None = None
     fps: float | None = None
+    tile: Tile | None = None
+    float_range: tuple[float, float] | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -35,4 +38,10 @@ class Clip:
     @classmethod
     def of(cls, info: VideoInfo) -> Clip:
         """What a reader has described, apart from ``images``, which are found again."""
-        return cls(Path(info.path), frames=info.frames, region=info.region, fps=info.fps)
+        return cls(
+            Path(info.path),
+            frames=info.frames,
+            fps=info.fps,
+            tile=info.tile,
+            float_range=info.float_range,
+        )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from wbgpu.records.tile import Tile
+
 AlignmentPolicy = Literal["strict", "safe"]
 
 ResizeRule = Literal["bilinear", "bicubic"]
@@ -14,6 +16,9 @@ ResizeRule = Literal["bilinear", "bicubic"]
 ``bicubic``, as its ``eval``: they are resized for what compares them with the target; what looks at
 predictions alone sees them in their own size. Both filters are Pillow's, antialiased.
 """
+
+
+_UNTIMED_BACKENDS = ("numpy", "pillow", "safetensors")
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,8 @@ class VideoInfo:
         device: where frames were really decoded, such as ``cpu``.
         fallback_reason: why the device asked for did not decode, or ``None``.
         frames: which of the file's frames these are, ``start`` to ``stop - 1``; ``None`` for all.
-        region: which part of each, ``left, top, width, height`` in pixels; ``None`` for all.
+        tile: which picture of several in each; ``None`` for all.
+        float_range: what became 0 and 255, where the file holds floats.
     """
 
     path: str
@@ -54,12 +60,18 @@ class VideoInfo:
     device: str
     fallback_reason: str | None = None
     frames: tuple[int, int] | None = None
-    region: tuple[int, int, int, int] | None = None
+    tile: Tile | None = None
+    float_range: tuple[float, float] | None = None
 
     @property
     def resolution(self) -> str:
         """``WIDTHxHEIGHT``."""
         return f"{self.width}x{self.height}"
+
+    @property
+    def is_untimed(self) -> bool:
+        """Nobody says a frame rate, and the format has no place for one: arrays, images."""
+        return self.fps is None and self.backend in _UNTIMED_BACKENDS
 
 
 @dataclass(frozen=True)

@@ -260,7 +260,7 @@ def _part(clip: Clip, episode: EpisodeResult) -> Clip:
     if episode.alignment is None:
         return clip
     target = episode.alignment.target
-    return dataclasses.replace(clip, frames=target.frames, region=target.region)
+    return dataclasses.replace(clip, frames=target.frames, tile=target.tile)
 
 
 def _dataset(result: SuiteResult, truths: Mapping[str, Clip]) -> Check:

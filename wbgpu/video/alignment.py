@@ -24,9 +24,10 @@ def align(
     """Lay the futures of two videos against each other, frame by frame from ``num_context`` on.
 
     ``strict`` wants equal future lengths, sizes and frame rates (within 1 % of the larger, or 0.05
-    frames per second). ``safe`` scores the common prefix when the futures differ by at most
-    ``max(max_mismatch_frames, ceil(max_mismatch_ratio * the longer future))`` frames, has the
-    prediction resized to the target's size, and compares by index when rates differ.
+    frames per second; arrays and images may say none). ``safe`` scores the common prefix when the
+    futures differ by at most ``max(max_mismatch_frames, ceil(max_mismatch_ratio * the longer
+    future))`` frames, has the prediction resized to the target's size, and compares by index when
+    rates differ.
 
     Args:
         target: the ground truth.
@@ -124,7 +125,9 @@ def _check_strict(target: VideoInfo, prediction: VideoInfo, num_context: int) ->
             "strict alignment requires equal sizes. Resize one, or use safe alignment "
             "(suite.alignment=safe)."
         )
-    if (target.fps is None) != (prediction.fps is None) or _fps_differ(target, prediction):
+    one_is_unknown = (target.fps is None) != (prediction.fps is None)
+    is_untimed = target.is_untimed or prediction.is_untimed
+    if (one_is_unknown and not is_untimed) or _fps_differ(target, prediction):
         raise AlignmentError(
             f"{files}: the FPS is {_fps(prediction)} against {_fps(target)}; strict alignment "
             "requires equal frame rates (within 1 %). Write both with the same rate, or use safe "

@@ -9,9 +9,11 @@ import torch
 from torch import Tensor
 
 from wbgpu.errors import VideoError
+from wbgpu.records.array_file import ARRAY_EXTENSIONS
 from wbgpu.records.clip import Clip
 from wbgpu.records.image_folder import image_clip
 from wbgpu.records.video import VideoInfo
+from wbgpu.video.array_reader import ArrayReader
 from wbgpu.video.decoder import Decoder, VideoReader, check_range
 from wbgpu.video.image_reader import ImageReader
 
@@ -21,15 +23,21 @@ def open_clip(clip: Clip, decoder: Decoder) -> VideoReader:
 
     Args:
         clip: where they lie; images that it does not name are found in its folder.
-        decoder: opens videos; images need none.
+        decoder: opens videos; images and arrays need none.
 
     Raises:
         VideoError: as `Decoder.open`, or the clip asks for frames or pixels that are not there.
     """
     if not clip.images and clip.path.is_dir():
         clip = dataclasses.replace(clip, images=image_clip(clip.path).images)
-    reader: VideoReader = ImageReader(clip) if clip.images else decoder.open(clip.path)
-    if clip.frames is None and clip.region is None:
+    reader: VideoReader
+    if clip.images:
+        reader = ImageReader(clip)
+    elif clip.path.suffix.lower() in ARRAY_EXTENSIONS:
+        reader = ArrayReader(clip)
+    else:
+        reader = decoder.open(clip.path)
+    if clip.frames is None and clip.tile is None:
         return reader
     try:
         return PartReader(reader, clip)
@@ -39,7 +47,7 @@ def open_clip(clip: Clip, decoder: Decoder) -> VideoReader:
 
 
 class PartReader:
-    """Some frames of a video, or a region of each; a `VideoReader`.
+    """Some frames of a video, or a tile of each; a `VideoReader`.
 
     Args:
         reader: of the whole video; closed with this one.
@@ -60,18 +68,7 @@ class PartReader:
             )
         if clip.frames is not None and clip.fps is not None:
             _check_times(whole, stop, clip.fps)
-        left, top, width, height = clip.region or (0, 0, whole.width, whole.height)
-        if (
-            min(left, top) < 0
-            or min(width, height) < 1
-            or left + width > whole.width
-            or top + height > whole.height
-        ):
-            raise VideoError(
-                clip.path,
-                f"the region {width}x{height} at ({left}, {top}) is wanted, but its frames are "
-                f"{whole.resolution}",
-            )
+        left, top, width, height = _region(clip, whole)
         self._reader = reader
         self._start = start
         self._rows, self._columns = slice(top, top + height), slice(left, left + width)
@@ -82,7 +79,7 @@ class PartReader:
             width=width,
             fps=whole.fps or clip.fps,
             frames=clip.frames,
-            region=clip.region,
+            tile=clip.tile,
         )
 
     @property
@@ -131,3 +128,17 @@ def _check_times(whole: VideoInfo, stop: int, fps: float) -> None:
             f"they differ by {seconds_off:.3f} s, more than half a frame. Correct the declared "
             "rate, or re-encode the video.",
         )
+
+
+def _region(clip: Clip, whole: VideoInfo) -> tuple[int, int, int, int]:
+    """Left, top, width and height of the clip's tile."""
+    if clip.tile is None:
+        return 0, 0, whole.width, whole.height
+    try:
+        return clip.tile.region(whole.width, whole.height)
+    except ValueError as error:
+        raise VideoError(
+            clip.path,
+            f"its frames are {whole.resolution}: {error}; say how its pictures stand side by side "
+            "(suite.layout: num_columns, num_rows, gap, border)",
+        ) from error

@@ -19,6 +19,7 @@ from wbgpu.records.suite import (
     Provenance,
     SuiteResult,
 )
+from wbgpu.records.tile import Tile
 from wbgpu.records.video import Alignment, VideoInfo
 from wbgpu.records.worldbench.metric_entries import frozen, plain
 from wbgpu.records.worldbench.seal import SEAL, settings_sha256
@@ -78,7 +79,7 @@ def _video_part(video: VideoInfo) -> dict[str, Any]:
     return {
         key: value
         for key, value in vars(video).items()
-        if value is not None or key not in ("frames", "region")
+        if value is not None or key not in ("frames", "tile", "float_range")
     }
 
 
@@ -234,13 +235,33 @@ def _video(node: Node) -> VideoInfo:
         device=node["device"].string(),
         fallback_reason=node.optional_string("fallback_reason"),
         frames=_optional_integers(node, "frames"),
-        region=_optional_integers(node, "region"),
+        tile=_optional_tile(node),
+        float_range=_optional_range(node, "float_range"),
     )
 
 
 def _optional_integers(node: Node, key: str) -> Any:
     found = node.get(key)
     return None if found is None else tuple(element.integer() for element in found.elements())
+
+
+def _optional_range(node: Node, key: str) -> tuple[float, float] | None:
+    found = node.get(key)
+    if found is None:
+        return None
+    if len(found.elements()) != 2:
+        found.fail("expected two numbers")
+    low, high = (element.number() for element in found.elements())
+    return low, high
+
+
+def _optional_tile(node: Node) -> Tile | None:
+    found = node.get("tile")
+    if found is None:
+        return None
+    if len(found.elements()) != len(Tile._fields):
+        found.fail(f"expected {', '.join(Tile._fields)}")
+    return Tile(*(element.integer() for element in found.elements()))
 
 
 def _optional_strings(node: Node) -> tuple[str | None, ...]:
