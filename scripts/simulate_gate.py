@@ -24,6 +24,7 @@ from wbgpu.aggregate.intervals import mean_interval
 from wbgpu.aggregate.max_t import step_down_max_t
 from wbgpu.aggregate.paired_sample import PairedSample
 from wbgpu.aggregate.sign_flip import sign_flip_p_value
+from wbgpu.aggregate.student_t import two_sided_t
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
@@ -162,12 +163,17 @@ def sign_flips(num_runs: int, seed: int = 5) -> Iterator[dict[str, object]]:
 
 
 def clustered(num_runs: int, seed: int = 7) -> Iterator[dict[str, object]]:
-    """FAIL and PASS rates at the margin where episodes of a cluster move together."""
+    """FAIL and PASS rates at the margin where episodes of a cluster move together.
+
+    Beside them those of plain cluster-robust errors: squares scaled by G / (G - 1), and Student's t
+    with G - 1 degrees of freedom, whatever the sizes of the G clusters.
+    """
     for sizes in ([5] * 6, [10, 5, 4, 3, 2, 1], [20, 1, 1, 1, 1, 1]):
         for own in (1.0, 0.3):
             rng = np.random.default_rng([seed, sizes[0], round(10 * own)])
             clusters = np.repeat(np.arange(len(sizes)), sizes)
-            wrong_fail = wrong_pass = 0
+            reach = two_sided_t(0.95, len(sizes) - 1)
+            wrong_fail = wrong_pass = plain_fail = plain_pass = 0
             for run in range(num_runs):
                 changes = own * rng.normal(size=len(sizes))[clusters]
                 changes += math.sqrt(1 - own**2 + 0.01) * rng.normal(size=len(clusters))
@@ -177,11 +183,17 @@ def clustered(num_runs: int, seed: int = 7) -> Iterator[dict[str, object]]:
                 assert found.upper is not None
                 wrong_fail += found.upper < 0.0
                 wrong_pass += found.lower >= 0.0
+                residuals = sample.sums - sample.counts * sample.mean
+                plain = math.sqrt(len(sizes) / (len(sizes) - 1) * np.square(residuals).sum())
+                plain_fail += sample.mean + reach * plain / sample.num_episodes < 0.0
+                plain_pass += sample.mean - reach * plain / sample.num_episodes >= 0.0
             yield {
                 "sizes": "/".join(map(str, sizes)),
                 "cluster_deviation": own,
                 "fails_at_the_margin": wrong_fail / num_runs,
                 "passes_at_the_margin": wrong_pass / num_runs,
+                "plain_fails": plain_fail / num_runs,
+                "plain_passes": plain_pass / num_runs,
             }
 
 

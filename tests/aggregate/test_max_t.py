@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wbgpu.aggregate.max_t import MIN_UNITS, step_down_max_t
+from wbgpu.aggregate.max_t import step_down_max_t
 from wbgpu.aggregate.paired_sample import PairedSample
 from wbgpu.aggregate.sign_flip import sign_flip_p_value
+from wbgpu.records.evidence import MIN_TESTED_UNITS
 
 RNG = np.random.default_rng(11)
 TABLE = RNG.normal(size=(8, 4)) + np.array([1.5, 0.0, 0.8, -0.5])
@@ -77,7 +78,7 @@ def test_missing_values_are_left_out_and_not_zero():
 def test_columns_of_few_units_are_not_tested_and_hide_nothing():
     """Two episodes that agree have a huge t under every other pattern of signs."""
     rare = np.full(8, np.nan)
-    rare[: MIN_UNITS - 1] = 1.0
+    rare[: MIN_TESTED_UNITS - 1] = 1.0
     found = step_down_max_t(np.column_stack([TABLE, rare]))
     assert np.isnan(found.adjusted_p_values[4])
     assert found.means[4] == 1.0

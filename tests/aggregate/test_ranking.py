@@ -107,7 +107,8 @@ def test_composites_of_other_metrics_or_weights_are_ranked_with_a_warning():
     other = replace(one, checkpoint_name="other", configured_weights=weights)
     found = rank_results([one, other]).warnings
     assert "one and other were not measured alike: configured metric weights differ." in found
-    assert rank_results([one, one]).warnings == ()
+    same = replace(one, checkpoint_name="other")
+    assert rank_results([one, same]).warnings == ("one and other are the same predictions.",)
 
 
 def test_only_pairs_with_references_are_estimated_and_ranks_stay():

@@ -50,7 +50,7 @@ def test_exit_codes_and_the_first_line(results, capsys, candidate, arguments, co
     assert gate(*MARGINS, *arguments, candidate=candidate) == code
     output = capsys.readouterr().out
     assert output.startswith(f"{word}\n")
-    assert "composite: 10 episodes decide a true change" in output
+    assert "composite: minimum detectable effect of 10 episodes" in output
     document = json.loads((results / ".wbgpu/gates/latest/gate.json").read_text())
     assert document["status"] == word
     assert document["wbgpu"]["policy"] == "noninferiority"
@@ -60,10 +60,10 @@ def test_exit_codes_and_the_first_line(results, capsys, candidate, arguments, co
 
 
 def test_how_many_episodes_would_decide_is_printed(results, capsys):
-    gate(*MARGINS, "--margin", "0.3")
+    gate(*MARGINS, "--margin", "0.1")
     output = capsys.readouterr().out
-    assert "episodes would decide it" in output
-    assert "to pass an unchanged candidate takes" in output
+    assert "such episodes in all would decide it" in output
+    assert "an unchanged candidate passes with" in output
 
 
 def test_clusters_by_file_and_by_pattern(results, capsys):
@@ -96,7 +96,8 @@ def test_regret_alone(results, capsys):
     [
         ((*MARGINS, "--max-overall-drop", "1"), "--max-overall-drop does not apply"),
         (("--margin", "1"), "--margin does not apply under the policy worldbench"),
-        (("--clusters", "x.csv"), "--clusters does not apply"),
+        (("--clusters", "x.csv"), "--clusters does not apply under the policy worldbench"),
+        (("--clusters", "x.csv"), "use --policy noninferiority"),
         (("--policy", "nonsense"), "unknown policy"),
         ((*MARGINS, "--margin", "nan"), "finite"),
         ((*MARGINS, "--metric-margin", "psnr"), "METRIC=NUMBER"),
@@ -155,6 +156,26 @@ def test_worldbenchs_own_comparison_is_reproduced(results, shared, capsys):
         "temporal_stability",
     ]
     assert found["coverage"]["a"] == sides[0]["coverage"]
+
+
+def test_results_of_four_scenes_say_why_nothing_is_ranked(results, capsys):
+    """N/A and 1 to 3 without a reason look like a fault."""
+    lines = [f"s{i // 2}/e{i},{'wxyz'[i % 4]}" for i in range(10)]
+    (results / "scenes.csv").write_text("\n".join(["episode_id,scene", *lines]))
+    assert run(["compare", "base.json", "worse.json", "--clusters", "scenes.csv"]) == 0
+    output = capsys.readouterr().out
+    assert output.startswith("base has the better mean over 10 episodes, but fewer than 6 clusters")
+    assert "p is N/A and ranks stay open: fewer than 6 clusters are not tested (4 here)" in output
+
+
+def test_clusters_of_ids_without_their_extension_name_the_near_one(results, capsys):
+    scores = {f"e{i}.mp4": [60.0 + i] for i in range(6)}
+    save_result(simple_suite(scores), "videos.json")
+    lines = [f"e{i},s" for i in range(6)]
+    (results / "scenes.csv").write_text("\n".join(["episode_id,scene", *lines]))
+    arguments = (*MARGINS, "--clusters", "scenes.csv")
+    assert gate(*arguments, baseline="videos", candidate="videos") == 2
+    assert "such as 'e0.mp4'; they name 'e0' instead" in capsys.readouterr().err
 
 
 def test_three_results_are_ranked(results, capsys):

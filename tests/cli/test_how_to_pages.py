@@ -1,4 +1,4 @@
-"""docs/how-to/sweep.md and slurm.md: their commands are run as they stand."""
+"""docs/how-to/sweep.md and slurm.md, whose commands are run as they stand; settings in gate.md."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ import yaml
 from tests.cli.sweeping import statuses, write_suite
 from tests.conftest import REPOSITORY
 from wbgpu.cli.main import run
+from wbgpu.gating.thresholds import Thresholds
+from wbgpu.records.comparison import GATE_DEFAULTS
+from wbgpu.records.project_file import load_project_file
 
 PAGES = REPOSITORY / "docs/how-to"
 
@@ -83,3 +86,24 @@ def test_the_table_of_slurm_settings():
     settings.pop("defaults")
     assert stated.pop("array_parallelism") == "256"
     assert stated == settings
+
+
+def test_the_example_of_a_project_file(tmp_path):
+    """All keys of the gate, and values that it takes."""
+    text = (PAGES / "gate.md").read_text("utf-8")
+    (example,) = re.findall(r"```yaml\n(metrics:.*?)```", text, re.DOTALL)
+    (tmp_path / "wbgpu.yml").write_text(example)
+    project = load_project_file(folder=tmp_path)
+    assert project.gate.keys() == GATE_DEFAULTS.keys()
+    assert project.profile.required_metrics == ("visual_similarity",)
+    Thresholds(**project.gate)
+
+
+def test_the_statistics_of_clusters_are_those_of_the_simulation():
+    """A rate without a row behind it was once stated there."""
+    text = (REPOSITORY / "docs/statistics-of-the-gate.md").read_text("utf-8")
+    file = REPOSITORY / "artifacts/simulations/gate.json"
+    for row in json.loads(file.read_text("utf-8"))["clustered"]:
+        sizes, own, *rates = row.values()
+        cells = [sizes.replace("/", ", "), str(own), *(f"{rate:.3f}" for rate in rates)]
+        assert f"| {' | '.join(cells)} |" in text

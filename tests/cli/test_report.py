@@ -75,8 +75,11 @@ def test_clusters_count_in_the_heat_maps_of_report_and_gate(folder):
         together = (folder / page).read_text()
         assert "significantly worse at t+1 to t+3" in alone
         assert "significantly" not in together
-        assert "tested over 2 clusters" in together
-        assert "tested over" not in alone
+        assert "No dots: fewer than 6 clusters are not tested (2 here)." in together
+        assert "A dot: significant" not in together
+        assert "A dot: significant" in alone
+        assert "are over 2 clusters" in together
+        assert "clusters" not in alone
 
 
 @pytest.mark.parametrize("flag", [["--margin", "1"], ["--cluster-pattern", "x"]])
@@ -144,18 +147,32 @@ def test_the_gate_writes_for_ci(folder, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--github-summary"], "GITHUB_STEP_SUMMARY is not set"),
         (["--junit", "low.json"], "low.json exists and is not JUnit XML"),
         (["--html", "r.md"], "--html: expected a .html file"),
         (["--html", "r.html", "--junit", "r.html"], "--html and --junit: both are r.html"),
     ],
 )
-def test_files_for_ci_are_checked_first(folder, monkeypatch, capsys, arguments, message):
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+def test_files_for_ci_are_checked_first(folder, capsys, arguments, message):
     flags = ["--baseline", "high.json", "--candidate", "low.json"]
     assert run(["gate", *flags, *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not (folder / ".wbgpu").exists()
+
+
+def test_without_github_the_gate_gates_and_warns(folder, monkeypatch, capsys):
+    """The command line of CI is tried at home, where the verdict is what is wanted."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    flags = ["--baseline", "high.json", "--candidate", "low.json"]
+    assert run(["gate", *flags, "--github-summary"]) == 1
+    assert "GITHUB_STEP_SUMMARY is not set, so no summary" in capsys.readouterr().err
+
+
+def test_a_page_says_what_it_takes_its_time_for(folder, capsys):
+    """Half a minute of silence on a busy machine looks like a hang."""
+    assert run(["report", "low.json", "-o", "r.html"]) == 0
+    assert "Writing r.html: frames and videos" in capsys.readouterr().err
+    assert run(["report", "low.json", "-o", "r.html", "--films", "0"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_two_results_of_one_name_are_told_apart_by_their_files(folder, capsys):

@@ -158,6 +158,46 @@ def test_a_file_that_contradicts_itself_says_so(folder):
     assert "$.episodes[0].score" in response.text
 
 
+def test_a_file_that_the_gate_refuses_is_marked(folder):
+    """Else it stands among the others with its score, and may be taken as the baseline."""
+    client = client_of(folder)
+    assert "REFUSED" not in client.get("/").text
+    document = json.loads((folder / "before.json").read_text())
+    document["episodes"][0]["score"] = -50
+    (folder / "before.json").write_text(json.dumps(document))
+    text = client.get("/").text
+    assert text.count(">REFUSED</span>") == 1
+    assert "$.episodes[0].score" in text
+    assert 'href="/?baseline=before.json"' not in text
+
+
+def test_a_verdict_has_its_report(folder):
+    client = client_of(folder)
+    assert 'href="/verdict?run=gate.json"' in client.get("/").text
+    page = client.get("/verdict", params={"run": "gate.json"})
+    assert page.status_code == 200
+    assert "&#34;status&#34;: &#34;FAIL&#34;" in page.text
+    (folder / "gate.md").write_text("# Gate: FAIL\n\n- <b>worse</b>\n")
+    text = client.get("/verdict", params={"run": "gate.json"}).text
+    assert "# Gate: FAIL\n" in text
+    assert "&lt;b&gt;worse" in text
+    (folder / "gate.md").unlink()
+    (folder / "gate.md").symlink_to(folder.parent / "secret.json")
+    assert "gate.md" not in client.get("/verdict", params={"run": "gate.json"}).text
+    for path in ("before.json", "../secret.json", "latest/batch.json", ""):
+        assert client.get("/verdict", params={"run": path}).status_code == 404
+
+
+def test_what_was_made_last_comes_first(folder):
+    """A copied file is new on the disk, and its column says another time."""
+    for name, day in (("old", "01"), ("recent", "03")):
+        made = simple_suite({"a": [9.0]}, checkpoint_name=name, created_at=f"2031-01-{day}T00:00Z")
+        sdk.save_result(made, folder / f"{name}.json")
+    os.utime(folder / "old.json", ns=(2**62, 2**62))
+    text = client_of(folder).get("/").text
+    assert text.index("recent.json") < text.index("old.json") < text.index("before.json")
+
+
 def test_one_result_may_be_served_alone(folder):
     text = client_of(folder / "before.json").get("/").text
     assert text.count('<th scope="row">') == 1

@@ -87,9 +87,72 @@ def test_few_episodes_are_inconclusive_and_never_pass_by_luck():
     after = simple_suite({"a": [50.1], "b": [61.0]})
     outcome = gate(before, after, policy="noninferiority", margin=0.1)
     assert outcome.status == "INCONCLUSIVE"
-    assert "2 independent episodes" in outcome.warnings[-1]
+    assert "2 independent episodes" in outcome.warnings[0]
     one = [simple_suite({"a": [value]}) for value in (50.0, 60.0)]
     assert gate(*one, policy="noninferiority").status == "INCONCLUSIVE"
+
+
+FOUR = {f"e{i}": "wxyz"[i % 4] for i in range(10)}
+SIX = {f"e{i}": "uvwxyz"[i % 6] for i in range(10)}
+
+
+def test_horizons_that_cannot_be_tested_are_no_pass_where_they_were_asked_for():
+    """Four scenes have no pattern of signs rare enough, so no drop at all would have failed."""
+    drops = _suite(0.0, 1, late=-6.0)
+    asked = {"margin": 5.0, "horizon_margin": 1.0}
+    assert verdict(drops, **asked).status == "FAIL"
+    assert verdict(drops, **asked, clusters=SIX).status == "FAIL"
+    outcome = verdict(drops, **asked, clusters=FOUR)
+    assert (outcome.status, undecided(outcome)) == ("INCONCLUSIVE", ["horizons_not_tested"])
+    assert "NOT checked: 4 clusters, 6 needed" in outcome.undecided[0].evidence["reason"]
+    assert verdict(drops, **asked, clusters=FOUR, fail_inconclusive=True).status == "FAIL"
+    # A real drop of the composite needs no horizons.
+    assert verdict(_suite(-9.0, 1), **asked, clusters=FOUR).status == "FAIL"
+
+
+def test_horizons_that_cannot_be_tested_are_a_loud_warning_else():
+    """Nobody asked for them, and four scenes can still clear the composite's margin."""
+    outcome = verdict(_suite(0.0, 1), margin=5.0, clusters=FOUR)
+    assert outcome.status == "PASS"
+    assert "The horizon rule was NOT checked: 4 clusters, 6 needed." in outcome.warnings
+    assert not any("horizon rule" in text for text in verdict(_suite(0.0, 1)).warnings)
+
+
+def test_a_stricter_level_needs_more_units():
+    """At 99 % six signs are not rare enough either: 1 / 64 is more than 0.5 %."""
+    settings = {"margin": 5.0, "horizon_margin": 1.0, "confidence_level": 0.99}
+    outcome = verdict(_suite(0.0, 1, late=-6.0), **settings, clusters=SIX)
+    assert outcome.status == "INCONCLUSIVE"
+    assert outcome.undecided[-1].evidence["needed_units"] == 8
+
+
+def test_horizons_that_few_episodes_reach_are_a_warning():
+    """The others were tested, so the rule is not off."""
+    sides = [
+        simple_suite({f"e{i}": [60.0 + n] * (3 if i < 4 else 2) for i, n in enumerate(NOISE[side])})
+        for side in (0, 1)
+    ]
+    outcome = gate(*sides, policy="noninferiority", margin=5.0, horizon_margin=5.0)
+    assert outcome.status == "PASS"
+    assert "checked in part: 1 of 3" in outcome.warnings[-1]
+
+
+@pytest.mark.parametrize("policy", ["worldbench", "noninferiority"])
+def test_a_result_against_itself_passes_with_a_remark(policy):
+    """Most often one of the two is the wrong file; worldbench's own warnings stay as they are."""
+    outcome = gate(_suite(), _suite(), policy=policy)
+    assert outcome.status == "PASS"
+    assert "the same predictions" in outcome.all_warnings[0]
+    assert not any("same predictions" in text for text in outcome.warnings)
+    assert not gate(_suite(), _suite(0.0, 1), policy=policy).comparison.remarks
+
+
+def test_regret_against_itself_has_a_warning_too():
+    policy = Noninferiority(regret_margin=1.0)
+    outcome = gate_regret(_regret("mixed"), _regret("mixed"), policy=policy)
+    assert "lost the same" in outcome.warnings[0]
+    assert "lost the same" in gate_regret(_regret("mixed"), _regret("mixed")).warnings[0]
+    assert not gate_regret(_regret("oracle"), _regret("mixed"), policy=policy).warnings
 
 
 def test_what_could_not_be_scored_fails_whatever_the_margin():

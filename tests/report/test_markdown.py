@@ -96,6 +96,7 @@ def test_changes_against_a_baseline_say_which_way_is_better() -> None:
 
     text = result_report(batch(60.0, 5.0), batch(50.0, 4.0))  # type: ignore[arg-type]
     assert "| composite | 50.00 | 60.00 | +10.00 | better |" in text
+    assert "A change is no verdict: `wbgpu gate --baseline" in text
     assert "| mse | 4 | 5 | +1 | worse |" in text
 
 

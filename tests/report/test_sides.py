@@ -38,8 +38,8 @@ def test_a_pass_names_what_got_worse_without_a_gate() -> None:
     report = gate_report(verdict)
     assert f"- **{line}**" in report.split("##")[0]
     assert "## No threshold exceeded" in report
-    assert "| dynamic_mse | dB | lower | 100 | 110 | +10 | worse | 1 |" in report
-    assert "| ssim | dB | higher | 0.500 | 0.600 | +0.100 | better | 1 |" in report
+    assert "| dynamic_mse | 100 | 110 | +10 | worse | dB | lower | 1 |" in report
+    assert "| ssim | 0.500 | 0.600 | +0.100 | better | dB | higher | 1 |" in report
 
 
 def test_trivial_changes_are_not_named_as_worse() -> None:
@@ -84,7 +84,7 @@ def test_a_change_over_other_episodes_says_so() -> None:
     assert "Change: +5.00 (over 2 and 1 episodes)" in verdict_summary(verdict)
     report = gate_report(verdict)
     assert "55.00 -> 60.00 (+5.00, over 2 and 1 episodes)" in report
-    assert "| +5.00 | better | over 2 and 1 episodes |" in report
+    assert "| +5.00 | better | score | higher | over 2 and 1 episodes |" in report
 
 
 def test_as_many_but_other_episodes_are_told_too() -> None:

@@ -8,9 +8,10 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.records.regret_results import regret_result
-from tests.records.results import simple_suite, suite
+from tests.records.results import available, episode, simple_suite, suite
 from tests.report.pages import HOSTILE, hostile_page, large_page
 from tests.report.skills import with_skill
+from wbgpu.records.film import Film
 from wbgpu.report.html.suite_page import SuiteReport, suite_page
 from wbgpu.reporting.html import suite_html
 from wbgpu.sdk import gate
@@ -113,7 +114,7 @@ def test_what_is_not_decided_says_what_would_decide():
     text = Elements(suite_html(after, verdict)).text
     assert "INCONCLUSIVE" in text
     assert "These episodes do not decide:" in text
-    assert "such episodes would decide it" in text
+    assert "such episodes in all would decide it" in text
     assert "80 % power" in text
 
 
@@ -181,3 +182,55 @@ def test_a_result_without_any_metric_has_a_page():
     empty = suite([])
     text = Elements(suite_page(SuiteReport(empty))).text
     assert "Composite score: N/A of 100" in text
+
+
+def _pair(*shifts):
+    """A result and one whose episodes changed by ``shifts``."""
+    sides = ([70.0 + i, 70.0] for i in range(len(shifts)))
+    before = {f"{i}": side for i, side in enumerate(sides)}
+    after = {f"{i}": [a + shifts[int(i)] for a in side] for i, side in before.items()}
+    return simple_suite(before), simple_suite(after)
+
+
+@pytest.mark.parametrize(
+    ("shifts", "title"),
+    [
+        ((1.0, 2.0), "Smallest and largest gains"),
+        ((-1.0, -2.0), "Largest and smallest drops"),
+        ((-1.0, 2.0), "Lowest and highest changes"),
+    ],
+)
+def test_films_are_headed_by_what_changed(shifts, title):
+    """The worst episode of a candidate that gained everywhere is no bad one."""
+    before, after = _pair(*shifts)
+    films = [Film(name, missing="gone") for name in "01"]
+    page = suite_page(SuiteReport(after, gate(before, after), films=films))
+    assert f'<h2 id="films-title">{title}</h2>' in page
+
+
+def test_maps_have_a_title_and_explain_what_is_empty():
+    """temporal_stability has no value at t+1, and a hole in a map looks like a fault."""
+
+    def made(shift):
+        outcomes = [
+            available("visual_similarity", [70.0 + shift, 71.0]),
+            available("temporal_stability", [None, 90.0 + shift]),
+        ]
+        return suite([episode(f"{i}", outcomes) for i in range(6)])
+
+    page = suite_html(made(1.0), gate(made(0.0), made(1.0)))
+    assert ">Change by metric and horizon, over all steps up to the horizon</p>" in page
+    assert "An empty place: the metric has no value there" in page
+    assert "largest 1.00 score at t+1" in page
+    before, after = _pair(*[1.0] * 6)
+    assert "An empty place" not in suite_html(after, gate(before, after))
+
+
+def test_a_drop_of_the_composite_is_one_reason():
+    """The rule of the least improvement repeats the drop, number for number."""
+    before, after = _pair(-5.0, -5.0)
+    verdict = gate(before, after)
+    assert {"overall", "composite_improvement"} <= {f.kind for f in verdict.failures}
+    assert "Composite Score improvement" not in suite_html(after, verdict)
+    asked = gate(before, after, min_composite_improvement=1.0)
+    assert "Composite Score improvement" in suite_html(after, asked)

@@ -59,10 +59,10 @@ def test_rows_are_of_the_frames_that_were_scored(folder, made):
     labels = [row.label for row in made.rows]
     assert labels == [
         "ground truth",
-        "baseline",
-        "baseline SSIM",
-        "candidate",
-        "candidate SSIM",
+        "bad",
+        "bad SSIM",
+        "good",
+        "good SSIM",
     ]
     for row, name in ((made.rows[0], "gt"), (made.rows[1], "bad"), (made.rows[3], "good")):
         frames = read(folder / name / "a.mp4")
@@ -88,12 +88,12 @@ def test_the_video_shows_all_scored_steps_side_by_side(made):
         assert container.streams.video[0].pix_fmt == "yuv420p"
     assert len(frames) == made.num_video_steps == NUM_FRAMES - NUM_CONTEXT
     assert frames[0].shape == (24, 3 * 34 + 2 * 4, 3)
-    assert made.panels == ("ground truth", "baseline", "candidate")
+    assert made.panels == ("ground truth", "bad", "good")
 
 
 def test_without_a_baseline_there_is_a_prediction(results):
     alone = film("a.mp4", film_sides("a.mp4", results[1], None, ()))
-    assert [row.label for row in alone.rows] == ["ground truth", "prediction", "prediction SSIM"]
+    assert [row.label for row in alone.rows] == ["ground truth", "good", "good SSIM"]
 
 
 def test_a_video_that_changed_is_not_shown(folder, results):

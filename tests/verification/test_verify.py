@@ -95,6 +95,60 @@ def test_a_missing_video_is_found(suite, copy, capsys):
     assert "No such file" in capsys.readouterr().out
 
 
+def test_a_result_that_has_moved_is_partial_in_one_line(suite, copy, capsys):
+    """Whoever runs it from another folder has not forged twenty videos."""
+    (copy / "result.json").write_text((suite / "result.json").read_text())
+    for side in ("gt", "pred"):
+        shutil.move(suite / side, suite / f"{side}_moved")
+    try:
+        result = str(copy / "result.json")
+        assert run(["verify-run", result, "--recompute", "1"]) == 3
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == "PARTIAL"
+        (line,) = [text for text in lines if "is found, such as" in text]
+        assert "none of 4 files" in line
+        assert "say with --ground-truth and --predictions" in line
+        assert run(["verify-run", result, "--ground-truth", str(copy / "gt")]) == 3
+        assert "none of 2 files" in capsys.readouterr().out
+        # Where they were said to be, they have to be.
+        assert verify(copy, "--logits", "x") == 0
+        wrong = ["--ground-truth", str(copy / "gt"), "--predictions", str(copy / "nowhere")]
+        assert run(["verify-run", result, *wrong]) == 1
+        assert "nowhere the right folder?" in capsys.readouterr().out
+    finally:
+        for side in ("gt", "pred"):
+            shutil.move(suite / f"{side}_moved", suite / side)
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_computing_again_names_the_users_files(suite, copy, capsys, damage):
+    """A path below a temporary folder names nothing that is still there."""
+    (copy / "result.json").write_text((suite / "result.json").read_text())
+    video = copy / "pred/a.mp4"
+    data = video.read_bytes()
+    video.unlink()
+    if damage == "cut":
+        video.write_bytes(data[: len(data) // 3])
+    assert verify(copy, "--recompute", "2") == 1
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [text for text in lines if text.startswith("Failed: recompute")]
+    assert str(video) in line
+    assert "wbgpu-verify" not in line
+
+
+def test_what_was_edited_is_said_in_words(suite, copy, capsys):
+    """Two digests tell nobody what happened."""
+    (copy / "result.json").write_text((suite / "result.json").read_text())
+    change(copy, "$.wbgpu.provenance.decoder", "decord")
+    verify(copy)
+    assert "a version was edited after the file was written" in capsys.readouterr().out
+    (copy / "result.json").write_text((suite / "result.json").read_text())
+    change(copy, "$.aggregate.metrics.visual_similarity.error_count", 1)
+    verify(copy)
+    output = capsys.readouterr().out
+    assert "Failed: copies: an entry was edited after the file was written: $.aggregate" in output
+
+
 @pytest.mark.parametrize(
     ("path", "value", "subject"),
     [

@@ -21,6 +21,14 @@ from wbgpu.records.worldbench import gate_wording
 
 _NUM_NAMED = 10
 
+SAME_PREDICTIONS = (
+    "Baseline and candidate are the same predictions, by digest or in every number: is one of the "
+    "two the wrong file?"
+)
+
+_PREDICTIONS = ("prediction/", "logits/")
+"""How keys of digests begin that are of what a model predicted."""
+
 
 def compare(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = True) -> Comparison:
     """Compare two batch results by worldbench's rules; change is candidate - baseline.
@@ -72,6 +80,7 @@ def compare(baseline: SuiteResult, candidate: SuiteResult, *, strict: bool = Tru
         episodes=episodes,
         mismatches=tuple(mismatches(baseline, candidate)),
         warnings=tuple(warnings),
+        remarks=tuple(sameness_remarks(baseline, candidate)),
         minimum_detectable_effect=minimum_detectable_effect([e.change for e in episodes]),
     )
 
@@ -128,6 +137,26 @@ def comparability_warnings(
     if len(versions) > 1 and not strict:
         warnings.append(gate_wording.MIXED_SCHEMAS)
     return warnings
+
+
+def sameness_remarks(baseline: SuiteResult, candidate: SuiteResult) -> list[str]:
+    """A remark where both are of the same predictions: by digests, or else in every number."""
+    ours, theirs = (
+        {
+            key: digest
+            for key, digest in ({} if r.provenance is None else r.provenance.input_sha256).items()
+            if key.startswith(_PREDICTIONS)
+        }
+        for r in (baseline, candidate)
+    )
+    if ours or theirs:
+        return [SAME_PREDICTIONS] if ours == theirs else []
+    measured = [
+        [(e.episode_id, e.score, e.metrics) for e in result.episodes if e.failure is None]
+        for result in (baseline, candidate)
+    ]
+    is_same = bool(measured[0]) and measured[0] == measured[1]
+    return [SAME_PREDICTIONS] if is_same else []
 
 
 def _refuse_other_episodes(baseline: SuiteResult, candidate: SuiteResult) -> None:

@@ -79,6 +79,7 @@ def horizon_tests(
                 unit=info.unit,
                 higher_is_better=info.higher_is_better,
                 num_episodes=int(found.num_rows[column]),
+                num_units=int(found.num_units[column]),
                 change=gain if info.higher_is_better else -gain,
                 standard_error=_number(found.standard_errors[column]),
                 p_value=_number(found.p_values[column]),

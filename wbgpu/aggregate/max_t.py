@@ -23,10 +23,7 @@ from wbgpu.aggregate.paired_sample import (
     small_sample_scale,
 )
 from wbgpu.aggregate.sign_flip import DEFAULT_FLIPS, Alternative, sign_patterns
-
-MIN_UNITS = 6
-"""Columns with fewer units are not tested: no pattern of five signs is rare enough for 2.5 %, and
-their heavy-tailed statistics would hide the other columns."""
+from wbgpu.records.evidence import MIN_TESTED_UNITS
 
 _MAX_EXACT_UNITS = 13
 """All 8,192 patterns are then fewer than the random ones."""
@@ -45,6 +42,7 @@ class MaxT:
         p_values: of each test alone.
         adjusted_p_values: under familywise error control.
         num_rows: rows with a value.
+        num_units: units with a value.
     """
 
     means: Floats
@@ -53,6 +51,7 @@ class MaxT:
     p_values: Floats
     adjusted_p_values: Floats
     num_rows: npt.NDArray[np.intp]
+    num_units: npt.NDArray[np.intp]
 
 
 def step_down_max_t(
@@ -89,8 +88,8 @@ def step_down_max_t(
     with np.errstate(invalid="ignore", divide="ignore"):
         centred = sums.sum(axis=0) / total
         errors = np.where(units_in >= 2, moments.errors(centred), np.nan)
-    tested = units_in >= MIN_UNITS
-    result = MaxT(centred + shift, errors, nothing, nothing, nothing, present.sum(axis=0))
+    tested = units_in >= MIN_TESTED_UNITS
+    result = MaxT(centred + shift, errors, nothing, nothing, nothing, present.sum(axis=0), units_in)
     if not tested.any():
         return result
     part = _Moments(sums[:, tested], counts[:, tested], total[tested])
@@ -108,6 +107,7 @@ def step_down_max_t(
         spread(raw),
         spread(adjusted),
         result.num_rows,
+        result.num_units,
     )
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 import numpy as np
 import numpy.typing as npt
@@ -111,11 +112,20 @@ def clusters_of(episode_ids: Sequence[str], clusters: Mapping[str, str] | None) 
     if clusters is None:
         return None
     if missing := [episode_id for episode_id in episode_ids if episode_id not in clusters]:
+        near = _near(missing[0], clusters)
+        hint = "give one for every episode" if near is None else f"they name {near!r} instead"
         raise IncompatibleResultsError(
             f"clusters: {len(missing)} of {len(episode_ids)} episodes have none, such as "
-            f"{missing[0]!r}; give one for every episode"
+            f"{missing[0]!r}; {hint}"
         )
     return [clusters[episode_id] for episode_id in episode_ids]
+
+
+def _near(episode_id: str, clusters: Mapping[str, str]) -> str | None:
+    """The same id with another extension or none."""
+    stem = PurePosixPath(episode_id).with_suffix("")
+    same = (name for name in clusters if PurePosixPath(name).with_suffix("") == stem)
+    return next(same, None)
 
 
 def cluster_index(clusters: Sequence[Hashable]) -> npt.NDArray[np.intp]:

@@ -15,7 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
-from wbgpu.aggregate.comparison import comparability_warnings, mismatches
+from wbgpu.aggregate.comparison import comparability_warnings, mismatches, sameness_remarks
 from wbgpu.aggregate.intervals import mean_interval
 from wbgpu.aggregate.max_t import step_down_max_t
 from wbgpu.aggregate.paired_sample import PairedSample, clusters_of
@@ -136,6 +136,8 @@ def rank_results(
     warnings: dict[str, None] = {}
     for name, result in zip(names[1:], results[1:], strict=True):
         warnings |= dict.fromkeys(comparability_warnings(results[0], result))
+        if sameness_remarks(results[0], result):
+            warnings[f"{names[0]} and {name} are the same predictions."] = None
         differing = "; ".join(mismatches(results[0], result))
         if differing:
             warnings[f"{names[0]} and {name} were not measured alike: {differing}."] = None

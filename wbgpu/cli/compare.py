@@ -19,8 +19,8 @@ from wbgpu.records.regret import RegretResult
 from wbgpu.records.strict_json import to_text
 from wbgpu.records.suite import SuiteResult
 from wbgpu.records.worldbench import evaluation_payload
-from wbgpu.records.worldbench.run_comparison import comparison_payload, conclusion
-from wbgpu.report.ranking import ranking_report, ranking_summary
+from wbgpu.records.worldbench.run_comparison import comparison_payload
+from wbgpu.report.ranking import conclusion, ranking_report, ranking_summary
 
 _GROUND_TRUTH = ("gt", "ground_truth")
 
@@ -89,7 +89,7 @@ def command(
     )
     ranking = sdk.rank(results, clusters=groups)
     said = conclusion(ranking)
-    payload = _payload(ranking, results, None if models is None else str(target))
+    payload = _payload(ranking, said, results, None if models is None else str(target))
     files = {"comparison.json": payload, "comparison.md": ranking_report(ranking, said)}
     save(new_run_folder(output_root), files)
     latest = save(output_root / "latest", files)
@@ -125,7 +125,9 @@ def _scored(folder: Path, models: Sequence[str], num_context: int) -> list[sdk.A
     ]
 
 
-def _payload(ranking: Ranking, results: Sequence[sdk.AnyResult], dataset: str | None) -> str:
+def _payload(
+    ranking: Ranking, said: str, results: Sequence[sdk.AnyResult], dataset: str | None
+) -> str:
     videos = [result for result in results if isinstance(result, SuiteResult)]
     labels = unique_labels([result.checkpoint_name for result in videos])
     documents = {}
@@ -133,5 +135,12 @@ def _payload(ranking: Ranking, results: Sequence[sdk.AnyResult], dataset: str | 
     if len(videos) == 2 and all(result.result_type == "evaluation" for result in videos):
         documents = {k: evaluation_payload(r) for k, r in zip("ab", videos, strict=True)}
     return to_text(
-        comparison_payload(ranking, videos, labels, dataset_path=dataset, documents=documents)
+        comparison_payload(
+            ranking,
+            videos,
+            labels,
+            conclusion=said,
+            dataset_path=dataset,
+            documents=documents,
+        )
     )

@@ -12,7 +12,7 @@ import click
 
 from wbgpu import sdk
 from wbgpu.cli.artifacts import check_folder, new_run_folder, save
-from wbgpu.cli.cluster_options import cluster_options, clusters_from
+from wbgpu.cli.cluster_options import CLUSTERS, cluster_options, clusters_from
 from wbgpu.cli.gate_files import ExtraFiles
 from wbgpu.cli.given_options import refuse_given
 from wbgpu.cli.limit_options import limit_options
@@ -205,7 +205,13 @@ def _gate_videos(
     _check_names(required_metrics, comparison)
     used = None if project.path is None else str(project.path)
     if not isinstance(policy, Noninferiority):
-        refuse_given(EVIDENCE_ONLY, f"does not apply under the policy {flags['policy']}")
+        name = flags["policy"]
+        refuse_given(
+            CLUSTERS,
+            f"does not apply under the policy {name}, whose verdict does not depend on them: use "
+            "--policy noninferiority (wbgpu report takes them for its tests over horizons)",
+        )
+        refuse_given(EVIDENCE_ONLY, f"does not apply under the policy {name}")
     clusters = clusters_from(
         flags["clusters"],
         flags["cluster_column"],

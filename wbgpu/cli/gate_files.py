@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+import click
+
 from wbgpu.cli.artifacts import check_folder, check_report
 from wbgpu.errors import ConfigurationError
 from wbgpu.records.comparison import Verdict
@@ -19,6 +21,9 @@ from wbgpu.reporting.html import FilmSettings, suite_html
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 """Holds the path of the summary in a step of GitHub Actions."""
+
+PAGE_PROGRESS = "Writing {}: frames and videos of episodes take most of the time"
+"""Said on standard error, since nothing else is for half a minute on a busy machine."""
 
 _START_BYTES = 200
 
@@ -46,7 +51,7 @@ class ExtraFiles:
         """Refuse what cannot be written before the work is done.
 
         Raises:
-            ConfigurationError: a file cannot be written, or there is no GitHub summary.
+            ConfigurationError: a file cannot be written.
         """
         if html is not None:
             check_report(html, "--html")
@@ -58,9 +63,11 @@ class ExtraFiles:
                 raise ConfigurationError(f"--html and --junit: both are {html}; name two files")
         summary = os.environ.get(SUMMARY_VARIABLE) if with_summary else None
         if with_summary and not summary:
-            raise ConfigurationError(
-                f"--github-summary: {SUMMARY_VARIABLE} is not set; only steps of GitHub Actions "
-                "have a summary"
+            # The same command line is tried at home, where the verdict is what is wanted.
+            click.echo(
+                f"Warning: --github-summary: {SUMMARY_VARIABLE} is not set, so no summary is "
+                "written; only steps of GitHub Actions have one",
+                err=True,
             )
         folders = [path if path.is_dir() else path.parent for path in results]
         return ExtraFiles(html, junit, Path(summary) if summary else None, folders)
@@ -89,6 +96,7 @@ class ExtraFiles:
                 file.write(github_summary(verdict.status, report))
             written["GitHub summary"] = self.summary
         if self.html is not None:
+            click.echo(PAGE_PROGRESS.format(self.html), err=True)
             page = self._page(verdict, configuration_file, clusters)
             written["HTML report"] = write_text(self.html, page)
         return written

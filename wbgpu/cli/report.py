@@ -12,6 +12,7 @@ import click
 from wbgpu import sdk
 from wbgpu.cli.artifacts import check_report
 from wbgpu.cli.cluster_options import CLUSTERS, cluster_options, clusters_from
+from wbgpu.cli.gate_files import PAGE_PROGRESS
 from wbgpu.cli.given_options import refuse_given
 from wbgpu.cli.policy_options import (
     config_option,
@@ -70,7 +71,9 @@ def command(
     """Write a report of a result of videos or of regret.
 
     The options from --policy to --config are of a page with --against, and as of wbgpu gate;
-    clusters count in its tests over horizons under any policy.
+    clusters count in its tests over horizons under any policy. All other limits of a verdict are
+    options of wbgpu gate, whose --html writes the same page. Frames and videos take most of the
+    time: --films 0 leaves them out.
 
     \b
     Example:
@@ -87,6 +90,8 @@ def command(
     if path.suffix.lower() in sdk.PAGE_SUFFIXES:
         if against is None:
             refuse_given(_AGAINST_ONLY, "needs a baseline: --against FILE")
+        if flags["num_films"]:
+            click.echo(f"{PAGE_PROGRESS.format(path)} (--films 0: without)", err=True)
         write_text(path, _page(result_json, against, flags))
     else:
         refuse_given((*_AGAINST_ONLY, "num_films"), "needs a page: --output FILE.html")

@@ -40,6 +40,8 @@ _STATIC: Mapping[str, tuple[str, str]] = {
 }
 _STATUSES = ("PASS", "FAIL", "INCONCLUSIVE")
 _KEPT_REPORTS = 32
+_SHOWN_CHARACTERS = 200_000
+"""Of a verdict's report, which is for reading."""
 
 
 def create_app(
@@ -69,6 +71,7 @@ def create_app(
             Route("/", pages.dashboard),
             Route("/runs", pages.runs),
             Route("/report", pages.report),
+            Route("/verdict", pages.verdict),
             Route("/static/{name}", pages.static),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
@@ -115,6 +118,14 @@ class _Pages:
             return self._html("message.html", {"title": "Not found", "text": text}, 404)
         return HTMLResponse(page, headers=_HEADERS)
 
+    async def verdict(self, request: Request) -> Response:
+        path = request.query_params.get("run") or ""
+        content = await run_in_threadpool(self._found_verdict, path)
+        if content is None:
+            text = "There is no such verdict in this folder; it may have been removed."
+            return self._html("message.html", {"title": "Not found", "text": text}, 404)
+        return self._html("verdict.html", content)
+
     async def static(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in _STATIC:
@@ -144,6 +155,24 @@ class _Pages:
             return None
         return self._report(run, baseline)
 
+    def _found_verdict(self, path: str) -> dict[str, Any] | None:
+        """The report that wbgpu gate wrote beside it, or the verdict's own file."""
+        run = self._folder.find(path)
+        if run is None or run.is_result:
+            return None
+        file = self._folder.file(run)
+        report = file.with_suffix(".md")
+        shown = report if report.is_file() and not report.is_symlink() else file
+        with shown.open(encoding="utf-8", errors="replace") as text:
+            content = text.read(_SHOWN_CHARACTERS)
+        return {
+            "name": run.headline.name,
+            "status": run.headline.status,
+            "badge": _badge(run),
+            "file": shown.name,
+            "lines": content.splitlines(),
+        }
+
     def _made_report(self, run: Run, baseline: Run | None) -> str:
         """Of the runs as they are: another content has another time, and so another report."""
         return self._report_page(
@@ -155,26 +184,35 @@ class _Pages:
         return HTMLResponse(text, status_code, headers=_HEADERS)
 
 
+def _badge(run: Run) -> str:
+    """A class of the style sheet, and no other text from a file."""
+    return run.headline.status if run.headline.status in _STATUSES else ""
+
+
 def _row(run: Run, baseline: Run | None) -> dict[str, Any]:
     head = run.headline
     report = against = choose = ""
     if run.is_result:
         report = f"/report?{urlencode({'run': run.path})}"
-        choose = f"/?{urlencode({'baseline': run.path})}"
+        choose = "" if run.refusal else f"/?{urlencode({'baseline': run.path})}"
+    else:
+        report = f"/verdict?{urlencode({'run': run.path})}"
     if baseline is not None:
         choose = ""
-        if run.is_result and run.path != baseline.path and head.kind == baseline.headline.kind:
+        is_other = run.path != baseline.path and head.kind == baseline.headline.kind
+        if run.is_result and is_other and not run.refusal:
             against = f"/report?{urlencode({'run': run.path, 'against': baseline.path})}"
     return {
         "name": head.name,
         "kind": head.kind,
         "status": head.status,
-        "badge": head.status if head.status in _STATUSES else "",
+        "badge": _badge(run),
         "value": quantity(head.value, "nats") if head.kind == "regret" else score(head.value),
         "created_at": head.created_at.partition(".")[0].replace("T", " "),
         "path": run.path,
         "report": report,
         "against": against,
         "choose": choose,
+        "refusal": run.refusal,
         "is_baseline": baseline is not None and run.path == baseline.path,
     }

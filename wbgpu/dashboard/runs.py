@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import orjson
 
+from wbgpu.errors import WbgpuError
 from wbgpu.records.worldbench.headline import Headline, headline
+from wbgpu.sdk.results import load_result
 
 _PASSED_OVER = {"latest", "episodes"}
 """Folders of copies, and of single episodes of a batch."""
+
+_CHECK_SECONDS = 0.3
+"""Spent on reading results strictly whenever the list is asked for."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +30,24 @@ class Run:
         path: below the folder, POSIX.
         headline: what the file says of itself.
         modified: of the file, nanoseconds.
+        refusal: why a result cannot be used, such as that it contradicts itself; empty where it
+            can, and where it has not been read strictly yet.
     """
 
     path: str
     headline: Headline
     modified: int
+    refusal: str = ""
+
+    @property
+    def made_at(self) -> float:
+        """Seconds since 1970: what the file says, or else when it was written."""
+        text = self.headline.created_at.replace("Z", "+00:00")
+        try:
+            made = datetime.fromisoformat(text)
+            return (made if made.tzinfo else made.replace(tzinfo=timezone.utc)).timestamp()
+        except (ValueError, OverflowError):
+            return self.modified / 1e9
 
     @property
     def is_result(self) -> bool:
@@ -42,6 +62,7 @@ class RunFolder:
         self.target = target
         self._lock = threading.Lock()
         self._known: dict[Path, tuple[tuple[int, int], Run | None]] = {}
+        self._checked: dict[Run, str] = {}
 
     @property
     def folder(self) -> Path:
@@ -49,12 +70,32 @@ class RunFolder:
         return self.target if self.target.is_dir() else self.target.parent
 
     def runs(self) -> list[Run]:
-        """Everything that is there now, the newest file first."""
+        """Everything that is there now, what was made last first."""
         with self._lock:
             found = {path: self._run(path) for path in sorted(self._files())}
             self._known = {path: item for path, item in self._known.items() if path in found}
-        runs = [run for run in found.values() if run is not None]
-        return sorted(runs, key=lambda run: (-run.modified, run.path))
+            runs = [run for run in found.values() if run is not None]
+            runs.sort(key=lambda run: (-run.made_at, -run.modified, run.path))
+            self._check(runs)
+            return [replace(run, refusal=self._checked.get(run, "")) for run in runs]
+
+    def _check(self, runs: Sequence[Run]) -> None:
+        """Read results strictly, the newest first, and as many as a short time allows.
+
+        The list is asked for again every two seconds, and the rest comes then.
+        """
+        present = set(runs)
+        self._checked = {run: text for run, text in self._checked.items() if run in present}
+        until = time.monotonic() + _CHECK_SECONDS
+        for run in runs:
+            if time.monotonic() >= until:
+                return
+            if run.is_result and run not in self._checked:
+                try:
+                    load_result(self.file(run))
+                    self._checked[run] = ""
+                except (WbgpuError, OSError) as error:
+                    self._checked[run] = str(error)
 
     def find(self, path: str) -> Run | None:
         """The run of that path, if it is one of them."""

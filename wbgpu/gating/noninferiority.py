@@ -3,8 +3,10 @@
 Evidence (:class:`wbgpu.records.evidence.Evidence`) is held against margins: the composite, metrics
 that have a margin of their own, and regret. One of them wholly beyond its margin is a FAIL; all of
 them wholly within is a PASS; else the episodes do not decide. Metrics at single horizons are tested
-together: they can fail a candidate and cannot pass it. Rules that need no statistics (a metric that
-disappeared, an episode that could not be scored) are those of every policy.
+together: they can fail a candidate and cannot pass it. Where too few episodes or clusters are there
+to test any, that is a warning, and undecided where a margin for horizons was asked for. Rules that
+need no statistics (a metric that disappeared, an episode that could not be scored) are those of
+every policy.
 """
 
 from __future__ import annotations
@@ -15,7 +17,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wbgpu.errors import ConfigurationError
-from wbgpu.gating.regret_policy import REGRET_TOLERANCE, RegretThresholds, infinite_loss
+from wbgpu.gating.regret_policy import (
+    REGRET_TOLERANCE,
+    RegretThresholds,
+    infinite_loss,
+    same_forecasts,
+)
 from wbgpu.gating.rules import (
     configuration_mismatch,
     configured_weight_coverage,
@@ -29,7 +36,13 @@ from wbgpu.gating.rules import (
 )
 from wbgpu.gating.thresholds import Thresholds
 from wbgpu.records.comparison import Comparison, Failure, Status, Verdict
-from wbgpu.records.evidence import LARGEST_CHANGE, Evidence, HorizonTest, IntervalMethod
+from wbgpu.records.evidence import (
+    LARGEST_CHANGE,
+    MIN_TESTED_UNITS,
+    Evidence,
+    HorizonTest,
+    IntervalMethod,
+)
 from wbgpu.records.regret_comparison import RegretComparison, RegretVerdict
 from wbgpu.records.worldbench.gate_wording import configuration_warning
 
@@ -58,7 +71,8 @@ class Noninferiority:
     Attributes:
         margin: drop of the mean composite that is allowed, in score points; >= 0.
         horizon_margin: likewise of each of the composite's metrics up to each horizon; ``None``
-            for ``margin``.
+            for ``margin``, and for a warning instead of INCONCLUSIVE where too few episodes or
+            clusters are there to test any horizon.
         metric_margins: by metric name, worsening of its mean that is allowed, in its unit. Each
             named metric has to be within its margin as the composite has.
         regret_margin: increase of the expected regret that is allowed, nats per step.
@@ -162,7 +176,14 @@ def beyond_margin(evidence: Sequence[Evidence]) -> list[Failure]:
 def undecided(evidence: Sequence[Evidence]) -> list[Failure]:
     """The margin of a number lies inside its interval, or there is no interval."""
     return [
-        Failure("undecided", _numbers(item) | {"episodes_to_decide": item.episodes_to_decide})
+        Failure(
+            "undecided",
+            _numbers(item)
+            | {
+                "num_episodes": item.estimate.num_episodes,
+                "episodes_to_decide": item.episodes_to_decide,
+            },
+        )
         for item in evidence
         if not item.is_beyond and not item.is_within
     ]
@@ -195,6 +216,38 @@ def horizon_beyond_margin(tests: Sequence[HorizonTest], settings: Noninferiority
     return failures
 
 
+def horizons_not_tested(tests: Sequence[HorizonTest], settings: Noninferiority) -> list[Failure]:
+    """Metrics at horizons with so few units that no drop at all could be significant."""
+    # The rarest pattern of n signs has a probability of 2 to the power of -n.
+    needed = max(MIN_TESTED_UNITS, math.ceil(-math.log2(settings.error_rate)))
+    untested = [test for test in tests if test.num_units < needed]
+    if tests and not untested:
+        return []
+    num_units = max((test.num_units for test in untested), default=0)
+    is_clustered = any(test.num_units < test.num_episodes for test in untested)
+    units = "clusters" if is_clustered else "episodes"
+    if not tests:
+        reason = (
+            "the horizon rule was NOT checked: no metric of the composite has values by horizon"
+        )
+    elif len(untested) == len(tests):
+        reason = f"the horizon rule was NOT checked: {num_units} {units}, {needed} needed"
+    else:
+        reason = (
+            f"the horizon rule was checked in part: {len(untested)} of {len(tests)} metric x "
+            f"horizon tests have fewer than {needed} {units}"
+        )
+    evidence = {
+        "num_untested": len(untested),
+        "num_tests": len(tests),
+        "num_units": num_units,
+        "needed_units": needed,
+        "margin": settings.margin_at_horizons,
+        "reason": reason,
+    }
+    return [Failure("horizons_not_tested", evidence)]
+
+
 def decide_noninferiority(
     comparison: Comparison,
     settings: Noninferiority,
@@ -221,6 +274,12 @@ def decide_noninferiority(
     ]
     open_questions = undecided(evidence)
     warnings = [*comparison.warnings, *_warnings(evidence)]
+    for gap in horizons_not_tested(horizon_tests, settings):
+        is_whole = gap.evidence["num_untested"] == gap.evidence["num_tests"]
+        if is_whole and settings.horizon_margin is not None:
+            open_questions.append(gap)
+        else:
+            warnings.append(f"T{gap.evidence['reason'][1:]}.")
     if not settings.strict_config_match:
         warnings += map(configuration_warning, comparison.mismatches)
     if regret is not None:
@@ -256,7 +315,11 @@ def decide_regret_noninferiority(
         thresholds=settings.payload(),
         tolerance=REGRET_TOLERANCE,
         failures=tuple(failures),
-        warnings=(*_warnings(evidence), *_regret_warnings(comparison)),
+        warnings=(
+            *same_forecasts(comparison),
+            *_warnings(evidence),
+            *_regret_warnings(comparison),
+        ),
         undecided=tuple(open_questions),
         evidence=tuple(evidence),
     )

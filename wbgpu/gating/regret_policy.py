@@ -119,8 +119,15 @@ def _change(horizon: HorizonNatsChange) -> float:
     return -math.inf if horizon.change is None else horizon.change
 
 
+def same_forecasts(comparison: RegretComparison) -> list[str]:
+    """A warning where both sides lost the same at every step of every episode."""
+    if comparison.baseline.episodes != comparison.candidate.episodes:
+        return []
+    return ["Baseline and candidate lost the same at every step: is one of the two the wrong file?"]
+
+
 def _warnings(comparison: RegretComparison) -> tuple[str, ...]:
-    warnings = []
+    warnings = same_forecasts(comparison)
     if math.isinf(comparison.baseline.expected_regret_nats):
         warnings.append(
             "The baseline's expected regret is infinite, so no increase can be measured: any "

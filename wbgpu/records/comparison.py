@@ -85,6 +85,7 @@ class Comparison:
         episodes: by episode id, those with a composite on both sides.
         mismatches: ways in which the two were configured differently.
         warnings: what could not be checked.
+        remarks: what is odd about the two and worldbench does not say.
         minimum_detectable_effect: smallest true change of the mean composite that as many paired
             episodes would find, in score points; ``None`` for fewer than two.
     """
@@ -99,6 +100,7 @@ class Comparison:
     episodes: tuple[EpisodeChange, ...]
     mismatches: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     minimum_detectable_effect: float | None = None
 
     @property
@@ -189,3 +191,8 @@ class Verdict:
     evidence: tuple[Evidence, ...] = ()
     horizon_tests: tuple[HorizonTest, ...] = ()
     regret: RegretComparison | None = None
+
+    @property
+    def all_warnings(self) -> tuple[str, ...]:
+        """Warnings, those that worldbench does not know at first."""
+        return (*self.comparison.remarks, *self.warnings)

@@ -12,6 +12,10 @@ EvidenceKind = Literal["composite", "metric", "regret"]
 IntervalMethod = Literal["conservative", "student_t", "bootstrap_t"]
 """How an interval is made; :mod:`wbgpu.aggregate.intervals` says what each is worth."""
 
+MIN_TESTED_UNITS = 6
+"""With fewer units a column of many is not tested: no pattern of five signs is rare enough for
+2.5 %, and their heavy-tailed statistics would hide the other columns."""
+
 LARGEST_CHANGE = 1e100
 """Of changes and margins. Squares of much larger ones overflow, and would leave no spread."""
 
@@ -117,6 +121,8 @@ class HorizonTest:
 
     Attributes:
         horizon: 1-based.
+        num_episodes: that have both sides.
+        num_units: independent ones among them: clusters, or episodes.
         change: mean of candidate - baseline over the episodes that have both.
         standard_error: of the change.
         p_value: of this test alone; ``None`` where it was not tested (too few units).
@@ -129,6 +135,7 @@ class HorizonTest:
     unit: str
     higher_is_better: bool
     num_episodes: int
+    num_units: int
     change: float
     standard_error: float | None
     p_value: float | None

@@ -65,3 +65,19 @@ class Ranking:
     ranked: tuple[RankedResult, ...]
     pairs: tuple[PairChange, ...]
     warnings: tuple[str, ...] = ()
+
+    def is_significant(self, pair: PairChange) -> bool:
+        """Whether the test over all pairs finds a difference; this is what ranks count."""
+        return pair.adjusted_p_value is not None and pair.adjusted_p_value <= 1.0 - self.level
+
+    def is_contradicted(self, pair: PairChange) -> bool:
+        """Whether the test finds a difference and the pair's interval holds 0, or the interval
+        leaves 0 out and the test of this pair alone finds none. Sign flips assume symmetric
+        differences, and the interval does not.
+        """
+        lower, upper = pair.change.lower, pair.change.upper
+        if lower is None or upper is None or pair.p_value is None:
+            return False
+        if lower <= 0.0 <= upper:
+            return self.is_significant(pair)
+        return pair.p_value > 1.0 - self.level

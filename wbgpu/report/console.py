@@ -101,8 +101,8 @@ def verdict_summary(verdict: Verdict) -> str:
     if comparison.mismatches:
         lines += differing_settings(comparison)
     lines += ["", thresholds_line(verdict, UNCHANGED_TOLERANCE)]
-    if verdict.warnings:
-        lines += ["", "Warnings:", *(f"- {warning}" for warning in verdict.warnings)]
+    if verdict.all_warnings:
+        lines += ["", "Warnings:", *(f"- {warning}" for warning in verdict.all_warnings)]
     lines += _other_metrics(comparison)
     lines += [
         "",

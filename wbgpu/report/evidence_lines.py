@@ -5,32 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wbgpu.records.comparison import Failure, Verdict
-from wbgpu.records.evidence import Evidence
+from wbgpu.records.evidence import MIN_TESTED_UNITS, Estimate, Evidence, HorizonTest
 from wbgpu.records.metric import SCORE_UNIT
 from wbgpu.records.regret_comparison import RegretVerdict
 from wbgpu.report.numbers import ABSENT, quantity, setting, signed_quantity
 from wbgpu.report.skill import label_spans
 
-MARGIN_KINDS = ("beyond_margin", "undecided", "horizon_beyond_margin")
+MARGIN_KINDS = ("beyond_margin", "undecided", "horizon_beyond_margin", "horizons_not_tested")
 """Kinds of failures that are of evidence against margins."""
 
 EVIDENCE_HEADER: tuple[str, ...] = (
     "Evidence",
-    "Unit",
-    "Baseline",
-    "Candidate",
     "Change",
     "Interval",
     "Margin",
     "Says",
+    "Baseline",
+    "Candidate",
+    "Unit",
 )
+"""What decides comes first: a narrow screen shows the left part of a table."""
+
+EVIDENCE_ALIGN = "lrrrlrrl"
 
 _MAX_SPANS = 3
+
+_ON_THE_MARGIN = 100
+"""Times as many episodes as there are: a change that needs so many lies on its margin."""
 
 
 def margin_failure_line(failure: Failure) -> str:
     """Such as ``composite: -3.23 (-3.94 to -2.25) points, wholly beyond the margin of 1``."""
     evidence = failure.evidence
+    if failure.kind == "horizons_not_tested":
+        return f"{evidence['reason']}, and a margin of {setting(evidence['margin'])} is asked for"
     if failure.kind == "horizon_beyond_margin":
         spans = list(label_spans(sorted(evidence["horizons"])))
         where = ", ".join(spans) if len(spans) <= _MAX_SPANS else f"{spans[0]} ... {spans[-1]}"
@@ -54,9 +62,11 @@ def margin_failure_line(failure: Failure) -> str:
     if evidence["lower"] is None:
         return line
     needed = evidence["episodes_to_decide"]
-    if needed is None:
-        return f"{line}; no number of episodes would decide a change that lies at the margin"
-    return f"{line}; about {needed} such episodes would decide it, if the change stays as it is"
+    if needed is None or needed >= _ON_THE_MARGIN * evidence["num_episodes"]:
+        return f"{line}; it lies on the margin, where more episodes hardly help"
+    return (
+        f"{line}; about {needed} such episodes in all would decide it, if the change stays as it is"
+    )
 
 
 def evidence_rows(evidence: Sequence[Evidence]) -> list[tuple[str, ...]]:
@@ -78,13 +88,13 @@ def evidence_rows(evidence: Sequence[Evidence]) -> list[tuple[str, ...]]:
         rows.append(
             (
                 item.name,
-                item.unit,
-                quantity(item.baseline, item.unit),
-                quantity(item.candidate, item.unit),
                 signed_quantity(estimate.mean, item.unit),
                 interval,
                 setting(item.margin),
                 says,
+                quantity(item.baseline, item.unit),
+                quantity(item.candidate, item.unit),
+                item.unit,
             )
         )
     return rows
@@ -109,11 +119,12 @@ def power_lines(evidence: Sequence[Evidence]) -> list[str]:
         if estimate.num_units != estimate.num_episodes:
             units += f" in {estimate.num_units} clusters"
         line = (
-            f"{item.name}: {units} decide a true change that lies "
-            f"{quantity(effect, item.unit)} {_unit(item.unit)} from the margin (80 % power)"
+            f"{item.name}: minimum detectable effect of {units}: "
+            f"{quantity(effect, item.unit)} {_unit(item.unit)} from the margin (80 % power, "
+            f"{estimate.method} interval)"
         )
         if item.episodes_to_clear is not None:
-            line += f"; to pass an unchanged candidate takes {item.episodes_to_clear}"
+            line += f"; an unchanged candidate passes with {item.episodes_to_clear} episodes in all"
         lines.append(line)
         if item.sequential is not None:
             sequential = item.sequential
@@ -130,20 +141,29 @@ def power_lines(evidence: Sequence[Evidence]) -> list[str]:
     return lines
 
 
+def untested_words(of: Estimate | HorizonTest) -> str:
+    """Why there is no p-value: such as ``fewer than 6 clusters are not tested (4 here)``."""
+    units = "episodes" if of.num_units == of.num_episodes else "clusters"
+    return f"fewer than {MIN_TESTED_UNITS} {units} are not tested ({of.num_units} here)"
+
+
 def method_line(verdict: Verdict | RegretVerdict) -> str:
     """How intervals were made, and what can be wrong how often."""
     methods = dict.fromkeys(item.estimate.method for item in verdict.evidence)
     level = verdict.thresholds["confidence_level"]
     rate = f"{100 * (1 - level) / 2:.3g} %"
     text = (
-        f"Intervals: {setting(100 * level)} %, {', '.join(methods) or 'none'}; at its margin a "
-        f"number is called worse by chance in {rate} of comparisons, and not worse in as many"
+        f"Intervals: {setting(100 * level)} %, {', '.join(methods) or 'none'}; for symmetric "
+        f"differences a number at its margin is called worse by chance in {rate} of comparisons, "
+        "and not worse in as many"
     )
     if isinstance(verdict, Verdict) and verdict.horizon_tests:
         tested = sum(test.adjusted_p_value is not None for test in verdict.horizon_tests)
+        total = len(verdict.horizon_tests)
         text += (
-            f"; {tested} of {len(verdict.horizon_tests)} metric x horizon tests share {rate} "
-            "(step-down max-T)"
+            f"; {tested} of {total} metric x horizon tests share {rate} (step-down max-T)"
+            if tested
+            else f"; none of {total} metric x horizon tests was made"
         )
     return text
 

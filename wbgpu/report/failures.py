@@ -41,9 +41,20 @@ def failure_line(failure: Failure) -> str:
 
 
 def failure_lines(failures: Sequence[Failure]) -> list[str]:
-    """One line for each broken rule; a metric's horizons share one, which states the worst."""
+    """One line for each broken rule; a metric's horizons share one, which states the worst.
+
+    A drop of the composite breaks a rule of its own and that of its least improvement; where this
+    asks for no more than no drop, it says nothing new.
+    """
     lines: dict[str, list[Failure]] = {}
+    has_dropped = any(failure.kind == "overall" for failure in failures)
     for failure in failures:
+        if (
+            has_dropped
+            and failure.kind == "composite_improvement"
+            and failure.evidence["required_improvement"] <= 0
+        ):
+            continue
         horizon = failure.kind == "horizon"
         key = f"horizon {failure.evidence['metric']}" if horizon else failure_line(failure)
         lines.setdefault(key, []).append(failure)

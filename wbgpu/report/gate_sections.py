@@ -24,7 +24,7 @@ from wbgpu.report.sides import (
     tolerance_text,
     ungated_line,
 )
-from wbgpu.report.suite_rows import CHANGE_HEADER, change_rows
+from wbgpu.report.suite_rows import CHANGE_ALIGN, CHANGE_HEADER, change_rows
 from wbgpu.report.tables import escape, escaped, table
 
 
@@ -69,8 +69,8 @@ def gate_reasons(verdict: Verdict) -> list[str]:
     if verdict.comparison.mismatches:
         lines += [f"- {escape(line)}" for line in differing_settings(verdict.comparison)]
     lines.append("")
-    if verdict.warnings:
-        lines += ["## Warnings", "", *(f"- {escape(w)}" for w in verdict.warnings), ""]
+    if verdict.all_warnings:
+        lines += ["## Warnings", "", *(f"- {escape(w)}" for w in verdict.all_warnings), ""]
     for result in (verdict.comparison.baseline, verdict.comparison.candidate):
         if failed := failed_section(result):
             lines += [f"{failed[0]} of {escape(result.checkpoint_name)}", *failed[1:]]
@@ -82,8 +82,8 @@ def gate_metrics(comparison: Comparison) -> list[str]:
     rows = change_rows(comparison)
     if not rows:
         return []
-    text = "Means over episodes; the sentences on copying above judge the median episode."
-    return ["## Metrics", "", text, "", *table("lllrrrlr", CHANGE_HEADER, escaped(rows))]
+    text = "Means over episodes; sentences on copying judge the median episode."
+    return ["## Metrics", "", text, "", *table(CHANGE_ALIGN, CHANGE_HEADER, escaped(rows))]
 
 
 def gate_horizons(comparison: Comparison) -> list[str]:

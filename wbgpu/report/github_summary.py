@@ -10,6 +10,9 @@ _SIGNS: dict[Status, str] = {"PASS": "✅", "FAIL": "❌", "INCONCLUSIVE": "❔"
 _MAX_BYTES = 900_000
 """GitHub refuses summaries of more than 1 MiB, all of a step together."""
 
+_SHOWN = ("Warnings", "Evidence")
+"""Sections that are shown after the first, which is of the reasons."""
+
 _CUT = "\n\nCut here: the whole report is in the gate's folder.\n"
 
 
@@ -18,7 +21,7 @@ def github_summary(status: Status, report: str) -> str:
 
     Args:
         status: of the verdict.
-        report: its Markdown report; what follows the reasons is folded away.
+        report: its Markdown report; what follows reasons, warnings and evidence is folded away.
     """
     heading, _, rest = report.partition("\n")
     head, tail = _split(rest)
@@ -36,8 +39,9 @@ def github_summary(status: Status, report: str) -> str:
 
 
 def _split(report: str) -> tuple[str, str]:
-    """What stands before the second section, which is of the reasons, and the rest."""
-    sections = [match.start() for match in re.finditer("^## ", report, re.MULTILINE)]
-    if len(sections) < 2:
+    """Reasons, which are the first section, and what is shown after them; and the rest."""
+    sections = list(re.finditer("^## (.*)$", report, re.MULTILINE))
+    folded = next((s for s in sections[1:] if s[1] not in _SHOWN), None)
+    if folded is None:
         return report, ""
-    return report[: sections[1]], report[sections[1] :]
+    return report[: folded.start()], report[folded.start() :]

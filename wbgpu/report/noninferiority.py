@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from wbgpu.records.comparison import Verdict
 from wbgpu.records.regret_comparison import RegretVerdict
 from wbgpu.report.evidence_lines import (
+    EVIDENCE_ALIGN,
     EVIDENCE_HEADER,
     evidence_rows,
     method_line,
@@ -19,7 +20,7 @@ from wbgpu.report.gate_sections import (
     gate_metrics,
 )
 from wbgpu.report.model_inputs import actions_note
-from wbgpu.report.numbers import setting
+from wbgpu.report.numbers import change, percent, score, setting
 from wbgpu.report.origin import pair_origin_sections
 from wbgpu.report.sides import differing_settings, ungated_line
 from wbgpu.report.tables import aligned, escape, table
@@ -40,13 +41,14 @@ def evidence_summary(verdict: Verdict | RegretVerdict) -> str:
         lines.append(ungated)
     lines += ["", f"Baseline:  {before}", f"Candidate: {after}"]
     lines += [] if (given := _given(verdict)) is None else [given]
+    lines += _measured(verdict)
     lines.append("")
     lines += [_HEADINGS[verdict.status], *reason_lines(verdict), ""]
+    if warnings := _warnings(verdict):
+        lines += ["Warnings:", *(f"- {warning}" for warning in warnings), ""]
     if verdict.evidence:
         lines += aligned([EVIDENCE_HEADER, *evidence_rows(verdict.evidence)])
         lines += ["", method_line(verdict), *power_lines(verdict.evidence), ""]
-    if verdict.warnings:
-        lines += ["Warnings:", *(f"- {warning}" for warning in verdict.warnings), ""]
     if isinstance(verdict, Verdict):
         comparison = verdict.comparison
         lines += differing_settings(comparison) if comparison.mismatches else []
@@ -69,16 +71,17 @@ def evidence_report(verdict: Verdict | RegretVerdict, configuration_file: str | 
     lines += [] if (given := _given(verdict)) is None else [f"- {escape(given)}"]
     if (ungated := _ungated(verdict)) is not None:
         lines.append(f"- **{escape(ungated)}**")
+    lines += [f"- {escape(line)}" for line in _measured(verdict)]
     lines += ["", f"## {_HEADINGS[verdict.status].rstrip(':')}", ""]
     lines += [f"- {escape(line)}" for line in reason_lines(verdict)]
     lines.append("")
+    if warnings := _warnings(verdict):
+        lines += ["## Warnings", "", *(f"- {escape(warning)}" for warning in warnings), ""]
     if verdict.evidence:
         rows = [tuple(map(escape, row)) for row in evidence_rows(verdict.evidence)]
-        lines += ["## Evidence", "", *table("llrrrrrl", EVIDENCE_HEADER, rows)]
+        lines += ["## Evidence", "", *table(EVIDENCE_ALIGN, EVIDENCE_HEADER, rows)]
         lines += [escape(method_line(verdict)) + ".", ""]
         lines += [*(f"- {escape(line)}" for line in power_lines(verdict.evidence)), ""]
-    if verdict.warnings:
-        lines += ["## Warnings", "", *(f"- {escape(w)}" for w in verdict.warnings), ""]
     if not isinstance(verdict, Verdict):
         return "\n".join(lines)
     comparison = verdict.comparison
@@ -103,6 +106,26 @@ def _ungated(verdict: Verdict | RegretVerdict) -> str | None:
     if not isinstance(verdict, Verdict):
         return None
     return ungated_line(verdict.comparison, [item.name for item in verdict.evidence])
+
+
+def _warnings(verdict: Verdict | RegretVerdict) -> tuple[str, ...]:
+    return verdict.all_warnings if isinstance(verdict, Verdict) else verdict.warnings
+
+
+def _measured(verdict: Verdict | RegretVerdict) -> list[str]:
+    """Scores of both sides, and how much of the composite they are of."""
+    if not isinstance(verdict, Verdict):
+        return []
+    comparison = verdict.comparison
+    before, after = comparison.baseline.summary, comparison.candidate.summary
+    moved = "" if comparison.overall is None else f" ({change(comparison.overall.change)})"
+    coverage = after.coverage
+    return [
+        f"Composite Score: {score(before.score)} -> {score(after.score)}{moved}",
+        f"Metric coverage: {len(coverage.available_metrics)} of "
+        f"{len(coverage.configured_metrics)}; configured weight coverage: "
+        f"{percent(coverage.configured_weight_coverage)}",
+    ]
 
 
 def _given(verdict: Verdict | RegretVerdict) -> str | None:

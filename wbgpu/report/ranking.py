@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from wbgpu.records.evidence import Estimate
 from wbgpu.records.ranking import PairChange, Ranking
+from wbgpu.report.evidence_lines import untested_words
 from wbgpu.report.numbers import ABSENT, quantity, signed_quantity
 from wbgpu.report.tables import aligned, escape, table
 from wbgpu.report.text import one_line
@@ -12,13 +15,34 @@ RANKING_HEADER = ("Result", "Mean", "Interval", "Rank")
 PAIR_HEADER = ("Pair", "Change", "Interval", "p", "Adjusted p")
 
 
+def conclusion(ranking: Ranking) -> str:
+    """Who is ahead, and whether that is more than chance."""
+    first, second = ranking.ranked[0].label, ranking.ranked[1].label
+    pair = next(p for p in ranking.pairs if {p.first, p.second} == {first, second})
+    if pair.change.mean == 0:
+        return f"{first} and {second} are level."
+    over = f"over {ranking.num_episodes} episodes"
+    if pair.adjusted_p_value is None:
+        return f"{first} has the better mean {over}, but {untested_words(pair.change)}."
+    p = f"adjusted p {_p(pair.adjusted_p_value)}"
+    if ranking.is_contradicted(pair):
+        interval = f"interval {_interval(pair.change, ranking.unit, signed=True)}"
+        return (
+            f"{first} has the better mean {over}, but test and interval disagree whether it is "
+            f"ahead of {second} by more than chance ({p}, {interval})."
+        )
+    if ranking.is_significant(pair):
+        return f"{first} is ahead of {second} {over}, by more than chance ({p})."
+    return f"{first} has the better mean, but {over} its lead on {second} can be chance ({p})."
+
+
 def ranking_summary(ranking: Ranking, conclusion: str) -> str:
     """The lines that a comparison prints."""
     lines = [conclusion, "", _title(ranking)]
     lines += aligned([RANKING_HEADER, *ranking_rows(ranking)])
     lines += ["", "All pairs, the better one first:"]
     lines += aligned([PAIR_HEADER, *pair_rows(ranking)])
-    lines += [_note(ranking), *(f"Warning: {warning}" for warning in ranking.warnings)]
+    lines += [*_notes(ranking), *(f"Warning: {warning}" for warning in ranking.warnings)]
     return "\n".join(map(one_line, lines))
 
 
@@ -29,7 +53,7 @@ def ranking_report(ranking: Ranking, conclusion: str) -> str:
     lines += table("lrrr", RANKING_HEADER, rows)
     lines += ["## All pairs, the better one first", ""]
     lines += table("lrrrr", PAIR_HEADER, [tuple(map(escape, r)) for r in pair_rows(ranking)])
-    lines += [_note(ranking), ""]
+    lines += [*map(escape, _notes(ranking)), ""]
     lines += [f"- {escape(warning)}" for warning in ranking.warnings]
     return "\n".join(lines)
 
@@ -89,8 +113,18 @@ def _title(ranking: Ranking) -> str:
     )
 
 
-def _note(ranking: Ranking) -> str:
-    return (
+def _notes(ranking: Ranking) -> Iterator[str]:
+    yield (
         f"Intervals and ranks: {100 * ranking.level:g} %. Ranks count differences that are "
         "significant among all pairs (paired sign flips, step-down max-T)."
     )
+    untested = [pair for pair in ranking.pairs if pair.adjusted_p_value is None]
+    if untested:
+        yield f"p is {ABSENT} and ranks stay open: {untested_words(untested[0].change)}."
+    contradicted = [pair for pair in ranking.pairs if ranking.is_contradicted(pair)]
+    if contradicted:
+        named = ", ".join(f"{pair.first} -> {pair.second}" for pair in contradicted)
+        yield (
+            f"Test and interval disagree on {named}: the test assumes symmetric differences and "
+            "the interval does not. Ranks count the test; take such a pair as not told apart."
+        )

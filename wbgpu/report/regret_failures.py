@@ -55,5 +55,5 @@ def regret_effect_line(verdict: RegretVerdict) -> str | None:
         return None
     return (
         f"Minimum detectable effect of these {len(comparison.baseline.episodes)} episodes: "
-        f"{nats(effect)} nats per step (5 % two-sided, 80 % power)"
+        f"{nats(effect)} nats per step (Student-t interval, 5 % two-sided, 80 % power)"
     )

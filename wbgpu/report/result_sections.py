@@ -126,7 +126,11 @@ def baseline_section(result: SuiteResult, baseline: SuiteResult) -> list[str]:
     for name in result.measured_metrics:
         theirs = baseline.summary.metrics.get(name)
         rows += [] if theirs is None else _metric_change(result, baseline, name)
-    notes = []
+    notes = [
+        "A change is no verdict: `wbgpu gate --baseline FILE --candidate FILE` gives one, and a "
+        "report as a page (`--output FILE.html`) starts with it.",
+        "",
+    ]
     if (given := actions_note(baseline, result)) is not None:
         notes += [escape(given), ""]
     if redefined:

@@ -67,7 +67,7 @@ def effect_line(comparison: Comparison) -> str | None:
         return None
     return (
         f"Minimum detectable effect of these {len(comparison.episodes)} episodes: "
-        f"{score(effect)} points (5 % two-sided, 80 % power)"
+        f"{score(effect)} points (Student-t interval, 5 % two-sided, 80 % power)"
     )
 
 

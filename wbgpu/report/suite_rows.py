@@ -17,14 +17,15 @@ from wbgpu.report.skill import DYNAMIC_SKILL, SKILL, is_worse
 METRIC_HEADER = ("Metric", "Unit", "Better", "Mean", "Median", "Range", "Episodes")
 CHANGE_HEADER = (
     "Metric",
-    "Unit",
-    "Better",
     "Baseline",
     "Candidate",
     "Change",
     "Direction",
+    "Unit",
+    "Better",
     "Episodes",
 )
+CHANGE_ALIGN = "lrrrlllr"
 
 _MAIN_OTHERS = ("psnr", SKILL, DYNAMIC_SKILL, "log_loss")
 _MAX_HORIZON_ROWS = 64
@@ -84,12 +85,12 @@ def change_rows(comparison: Comparison) -> list[list[str]]:
         rows.append(
             [
                 item.metric,
-                info.unit,
-                "higher" if info.higher_is_better else "lower",
                 quantity(item.baseline, info.unit),
                 quantity(item.candidate, info.unit),
                 signed_quantity(item.change, info.unit),
                 direction_of(item.change, info.higher_is_better),
+                info.unit,
+                "higher" if info.higher_is_better else "lower",
                 episodes_note(comparison, item.metric) or str(item.baseline_count),
             ]
         )

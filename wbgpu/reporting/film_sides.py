@@ -46,20 +46,19 @@ def film_sides(
 
     Args:
         episode_id: which.
-        result: its prediction is called ``prediction`` or, beside a baseline, ``candidate``.
-        baseline: its prediction is shown as well.
+        result: its prediction is called by its checkpoint.
+        baseline: its prediction is shown as well, likewise.
         folders: where paths that are not found from the current folder may start.
 
     Raises:
         NoFilmError: a video is missing or has changed, or the episode has no scores.
     """
     episode = _scored(episode_id, result)
-    name = "prediction" if baseline is None else "candidate"
     sides = [_side("ground truth", "ground_truth", episode, result, folders)]
     if baseline is not None:
         before = _scored(episode_id, baseline)
-        sides.append(_side("baseline", "prediction", before, baseline, folders))
-    return (*sides, _side(name, "prediction", episode, result, folders))
+        sides.append(_side(baseline.checkpoint_name, "prediction", before, baseline, folders))
+    return (*sides, _side(result.checkpoint_name, "prediction", episode, result, folders))
 
 
 def _scored(episode_id: str, result: SuiteResult) -> EpisodeResult:

@@ -37,7 +37,13 @@ def copies_check(result: SuiteResult, document: Mapping[str, Any]) -> Iterator[C
         return
     more = f" and {len(found) - _NUM_NAMED} more" if len(found) > _NUM_NAMED else ""
     named = ", ".join(found[:_NUM_NAMED])
-    yield Check(subject, "failed", f"{named}{more}: not what the rest of the file says")
+    what = "an entry was" if len(found) == 1 else f"{len(found)} entries were"
+    yield Check(
+        subject,
+        "failed",
+        f"{what} edited after the file was written: {named}{more} is not what other places in the "
+        "file say of the same",
+    )
 
 
 def _differences(stated: Any, written: Any, path: str) -> Iterator[str]:

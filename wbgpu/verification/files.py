@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -20,6 +20,8 @@ from wbgpu.records.suite import EpisodeResult, SuiteResult
 from wbgpu.records.verification import Check
 
 _SIGNALS = ("actions", "states", "metadata")
+
+_FLAGS = {"ground_truth": "--ground-truth", "prediction": "--predictions"}
 
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
@@ -49,8 +51,12 @@ def file_checks(
     """
     digests = _recorded(result, document)
     truths: dict[str, Clip] = {}
+    moved = missing_roles(result, roots)
+    yield from _missing(result, moved, roots)
     for episode in result.episodes:
         for role in ("ground_truth", "prediction"):
+            if role in moved:
+                continue
             subject = f"{role}/{episode.episode_id}"
             try:
                 path = video_path(result, episode, role, roots)
@@ -62,8 +68,55 @@ def file_checks(
                 truths[episode.episode_id] = _part(clip, episode)
             yield _file(subject, clip, digests.get(subject), episode.failure is not None)
     yield from _logit_checks(result, digests, roots)
+    if "ground_truth" in moved:
+        return
     yield from _signal_checks(result, digests, roots)
     yield _dataset(result, truths)
+
+
+def missing_roles(result: SuiteResult, roots: InputRoots) -> tuple[str, ...]:
+    """``ground_truth`` or ``prediction``, of which not a single file is where it should be.
+
+    Then they have been moved, or the command runs in another folder; one that is missing among
+    others that are there has been removed, which is another matter.
+    """
+    return tuple(
+        role
+        for role in ("ground_truth", "prediction")
+        if result.episodes and not any(_exists(result, e, role, roots) for e in result.episodes)
+    )
+
+
+def _exists(result: SuiteResult, episode: EpisodeResult, role: str, roots: InputRoots) -> bool:
+    try:
+        return video_path(result, episode, role, roots).exists()
+    except UnsafePathError:
+        # Not followed, which is said of each.
+        return True
+
+
+def _missing(result: SuiteResult, moved: Sequence[str], roots: InputRoots) -> Iterator[Check]:
+    """One line for all files that are not found.
+
+    That is wrong only where they were looked for in a folder that the user named.
+    """
+    given = {"ground_truth": roots.ground_truth, "prediction": roots.predictions}
+    unnamed = [role for role in moved if given[role] is None]
+    for role in moved:
+        if role not in unnamed:
+            path = video_path(result, result.episodes[0], role, roots)
+            hint = f"is {_FLAGS[role]} {given[role]} the right folder?"
+            yield Check(role, "failed", f"no file is found, such as {path}; {hint}")
+    if unnamed:
+        path = video_path(result, result.episodes[0], unnamed[0], roots)
+        where = "" if path.is_absolute() else f" from {Path.cwd()}"
+        flags = " and ".join(_FLAGS[role] for role in unnamed)
+        yield Check(
+            " and ".join(unnamed),
+            "unknown",
+            f"none of {len(unnamed) * len(result.episodes)} files is found, such as {path}"
+            f"{where}; say with {flags} where they lie now",
+        )
 
 
 def logits_root(result: SuiteResult, roots: InputRoots) -> Path | None:
@@ -94,6 +147,10 @@ def _logit_checks(
         root = logits_root(result, roots)
     except UnsafePathError as error:
         yield from (Check(subject, "unknown", str(error)) for subject in subjects)
+        return
+    if subjects and root is not None and roots.logits is None and not root.exists():
+        reason = f"{root} is not found; say with --logits where saved logits lie now"
+        yield Check("logits", "unknown", reason)
         return
     for subject in subjects:
         tensor, _, episode_id = subject.partition("/")
@@ -211,13 +268,15 @@ def recorded_root(result: SuiteResult, role: str, roots: InputRoots) -> Path:
         UnsafePathError: the recorded path has ``..`` in it, and none was given.
     """
     if role == "ground_truth":
-        given, root, flag = roots.ground_truth, result.ground_truth_root, "--ground-truth"
+        given, root = roots.ground_truth, result.ground_truth_root
     else:
-        given, root, flag = roots.predictions, result.predictions_root, "--predictions"
+        given, root = roots.predictions, result.predictions_root
     if given is not None:
         return given
     if ".." in PurePosixPath(root).parts:
-        raise UnsafePathError(f"{root!r} has '..' in it and is not followed; say where with {flag}")
+        raise UnsafePathError(
+            f"{root!r} has '..' in it and is not followed; say where with {_FLAGS[role]}"
+        )
     return Path(root)
 
 

@@ -17,6 +17,7 @@ from omegaconf import OmegaConf
 from wbgpu.episodes.layout import Layout
 from wbgpu.episodes.logits import find_logits
 from wbgpu.episodes.pairing import Episode, EpisodePair
+from wbgpu.errors import InputError
 from wbgpu.evaluation.configuration import request_from
 from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.evaluation.run import run
@@ -27,6 +28,7 @@ from wbgpu.verification.files import (
     InputRoots,
     UnsafePathError,
     logits_root,
+    missing_roles,
     recorded_root,
     video_path,
 )
@@ -51,17 +53,21 @@ def recompute_checks(
     if result.provenance is None:
         yield Check("recompute", "unknown", "the file holds no configuration to run again")
         return
+    if moved := missing_roles(result, roots):
+        yield Check("recompute", "unknown", f"no file of {' and '.join(moved)} is found")
+        return
     scored = [episode for episode in result.episodes if episode.failure is None]
     chosen = random.Random(seed).sample(scored, min(num_episodes, len(scored)))
     chosen.sort(key=lambda episode: episode.episode_id)
+    links: dict[str, str] = {}
     try:
-        fresh = _score(result, chosen, roots)
+        fresh = _score(result, chosen, roots, links)
     except UnsafePathError as error:
         yield Check("recompute", "unknown", str(error))
         return
     # A configuration that somebody changed may raise anything.
     except Exception as error:
-        yield Check("recompute", "failed", f"{type(error).__name__}: {error}")
+        yield Check("recompute", "failed", _linked(f"{type(error).__name__}: {error}", links))
         return
     again = {episode.episode_id: episode for episode in fresh.episodes}
     for episode in chosen:
@@ -71,20 +77,30 @@ def recompute_checks(
             differences.append("other target tokens than were recorded")
         if differences:
             more = f" and {len(differences) - 1} more" if len(differences) > 1 else ""
-            yield Check(subject, "failed", differences[0] + more)
+            yield Check(subject, "failed", _linked(differences[0], links) + more)
         else:
             yield Check(subject, "verified", f"{len(episode.metrics)} metrics at every horizon")
 
 
+def _linked(text: str, links: Mapping[str, str]) -> str:
+    """A text that names files as the user knows them, not by links that were made for them."""
+    for link in sorted(links, key=len, reverse=True):
+        text = text.replace(link, links[link])
+    return text
+
+
 def _score(
-    result: SuiteResult, episodes: Sequence[EpisodeResult], roots: InputRoots
+    result: SuiteResult,
+    episodes: Sequence[EpisodeResult],
+    roots: InputRoots,
+    links: dict[str, str],
 ) -> SuiteResult:
-    """Evaluate some of a result's episodes."""
+    """Evaluate some of a result's episodes; ``links`` is filled with what stands for what."""
     assert result.provenance is not None
     settings = (result.provenance.configuration.get("suite") or {}).get("layout")
     if settings and settings.get("_target_") != _VIDEO_FOLDERS:
         return _score_in_place(result, episodes, roots)
-    return _score_links(result, episodes, roots)
+    return _score_links(result, episodes, roots, links)
 
 
 def _score_in_place(
@@ -119,7 +135,10 @@ class _SomeEpisodes:
 
 
 def _score_links(
-    result: SuiteResult, episodes: Sequence[EpisodeResult], roots: InputRoots
+    result: SuiteResult,
+    episodes: Sequence[EpisodeResult],
+    roots: InputRoots,
+    links: dict[str, str],
 ) -> SuiteResult:
     """From a folder of links to their files."""
     assert result.provenance is not None
@@ -130,7 +149,10 @@ def _score_links(
         for key, role in (("ground_truth", "ground_truth"), ("predictions", "prediction")):
             suite[key] = str(folder / role)
             for episode in episodes:
-                source = video_path(result, episode, role, roots).absolute()
+                path = video_path(result, episode, role, roots)
+                source = path.absolute()
+                if not source.exists():
+                    raise InputError(f"{path}: no such file")
                 target = folder / role
                 if source.is_dir():
                     # Of a frame dataset: the JSON files lie beside the ground truth's images.
@@ -138,6 +160,7 @@ def _score_links(
                     source = source.parent if role == "ground_truth" else source
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.symlink_to(source)
+                    links[str(target)] = str(source)
                     continue
                 if result.result_type == "evaluation":
                     suite[key] = str(source)
@@ -145,8 +168,10 @@ def _score_links(
                 target = target / Path(episode.episode_id).with_suffix(source.suffix)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.symlink_to(source)
+                links[str(target)] = str(path)
         if (root := logits_root(result, roots)) is not None:
             suite["logits"] = str(_link_logits(root, folder, episodes))
+            links[suite["logits"]] = str(root)
         return run(_request(configuration | {"suite": suite}))
 
 

@@ -57,8 +57,9 @@ def _configuration_hash(result: SuiteResult) -> Check:
     return Check(
         subject,
         "failed",
-        f"the file says {result.configuration_hash}, its metrics and weights give "
-        f"{profile.configuration_hash}",
+        "a metric, a weight or the hash was edited after the file was written "
+        f"(it says {result.configuration_hash}, its metrics and weights give "
+        f"{profile.configuration_hash})",
     )
 
 
@@ -69,7 +70,12 @@ def _seal(result: SuiteResult, document: Mapping[str, Any]) -> Check:
     found = suite_extension(result)[SEAL]
     if found == stated:
         return Check("settings", "verified", "protocol, configuration and versions are unchanged")
-    return Check("settings", "failed", f"{SEAL} is {stated}, the file's settings give {found}")
+    return Check(
+        "settings",
+        "failed",
+        "protocol, configuration or a version was edited after the file was written "
+        f"({SEAL} is {stated}, the file's settings give {found})",
+    )
 
 
 def _metric_ids(result: SuiteResult) -> Check:

@@ -65,6 +65,7 @@ def gate_payload(verdict: Verdict, configuration_file: str | None = None) -> dic
             "configuration_file": configuration_file,
             "baseline_producer": comparison.baseline.producer,
             "candidate_producer": comparison.candidate.producer,
+            "remarks": list(comparison.remarks),
             "minimum_detectable_effect": comparison.minimum_detectable_effect,
             "metrics": [_metric(change) for change in comparison.other_metrics],
             "horizon": [

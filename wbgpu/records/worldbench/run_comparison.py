@@ -20,6 +20,7 @@ def comparison_payload(
     results: Sequence[SuiteResult] = (),
     labels: Sequence[str] = (),
     *,
+    conclusion: str = "",
     dataset_path: str | None = None,
     documents: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -29,6 +30,7 @@ def comparison_payload(
         ranking: of all results.
         results: of videos, in the order they were given; worldbench's keys are there for two.
         labels: of ``results``.
+        conclusion: who is ahead, in words.
         dataset_path: the folder of the models, or ``None`` where result files were compared.
         documents: the two results as they stand in their files, under ``a`` and ``b``.
     """
@@ -59,26 +61,11 @@ def comparison_payload(
                 "b": coverage_payload(b.summary.coverage),
             },
             "largest_gaps": measured[:NUM_LARGEST_GAPS],
-            "conclusion": conclusion(ranking),
+            "conclusion": conclusion,
             "results": dict(documents or {}),
         }
         | own
     )
-
-
-def conclusion(ranking: Ranking) -> str:
-    """Who is ahead, and whether that is more than chance."""
-    first, second = ranking.ranked[0].label, ranking.ranked[1].label
-    pair = next(p for p in ranking.pairs if {p.first, p.second} == {first, second})
-    if pair.change.mean == 0:
-        return f"{first} and {second} are level."
-    share = f"over {ranking.num_episodes} episodes"
-    if pair.adjusted_p_value is None:
-        return f"{first} is ahead of {second}, but {share} that can be chance."
-    p = f"adjusted p {pair.adjusted_p_value:.2g}"
-    if pair.adjusted_p_value <= 1.0 - ranking.level:
-        return f"{first} is ahead of {second} {share}, by more than chance ({p})."
-    return f"{first} is ahead of {second}, but {share} that can be chance ({p})."
 
 
 def _overall(a: SuiteResult, b: SuiteResult, label_a: str, label_b: str) -> dict[str, Any]:

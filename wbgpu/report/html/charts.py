@@ -95,7 +95,7 @@ def heat_map(rows: Sequence[HeatRow], *, label: str, prefix: str) -> str:
     """Metric by horizon; a dot marks what is significant."""
     horizons = sorted({horizon for row in rows for horizon in row.levels})
     with chart_style():
-        figure = Figure(figsize=(10.5, 0.75 + 0.34 * len(rows)), layout="constrained")
+        figure = Figure(figsize=(9.0, 0.75 + 0.34 * len(rows)), layout="constrained")
         axes = figure.add_subplot()
         axes.grid(visible=False)
         for y, row in enumerate(rows):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wbgpu.records.comparison import Status, Verdict
 from wbgpu.records.regret_comparison import RegretVerdict
-from wbgpu.report.evidence_lines import EVIDENCE_HEADER, evidence_rows
+from wbgpu.report.evidence_lines import EVIDENCE_ALIGN, EVIDENCE_HEADER, evidence_rows
 from wbgpu.report.html.page import Table, table
 
 STATUS_TITLES: dict[Status, str] = {
@@ -19,4 +19,6 @@ def evidence_table(verdict: Verdict | RegretVerdict) -> Table | None:
     if not verdict.evidence:
         return None
     rows = evidence_rows(verdict.evidence)
-    return table("Evidence against margins", "llrrrrrl", EVIDENCE_HEADER, rows, anchor="evidence")
+    return table(
+        "Evidence against margins", EVIDENCE_ALIGN, EVIDENCE_HEADER, rows, anchor="evidence"
+    )

@@ -11,6 +11,7 @@ from wbgpu.records.comparison import Comparison, View
 from wbgpu.records.curves import Curve
 from wbgpu.records.evidence import HorizonTest
 from wbgpu.records.suite import SuiteResult
+from wbgpu.report.evidence_lines import untested_words
 from wbgpu.report.html.charts import HeatRow, heat_map, line_chart, line_of
 from wbgpu.report.html.page import Chart, Section, lines, table
 from wbgpu.report.numbers import quantity
@@ -50,7 +51,7 @@ def horizon_section(
         texts.append("Persistence is a copy of the last context frame.")
     if tests and num_clusters is not None:
         texts.append(
-            f"Changes are tested over {num_clusters} clusters, whose episodes count together; "
+            f"Standard errors are over {num_clusters} clusters, whose episodes count together; "
             "bands are over episodes."
         )
     remarks = _significant(tests)
@@ -83,11 +84,29 @@ def _heat_charts(tests: Sequence[HorizonTest]) -> Iterator[Chart]:
         title = f"Change by metric and horizon, {words}"
         markup = heat_map(rows, label=f"{title}. {_heat_words(rows)}", prefix=f"heat-{view}")
         caption = (
-            f"{title}: blue is better, orange is worse, the deeper the more standard errors "
-            f"({', '.join(f'{level:g}' for level in _LEVELS)}). A dot: significant at "
-            f"{SIGNIFICANCE:.0%} over all cells of this chart together (step-down max-T)."
+            "Blue is better, orange is worse, the deeper the more standard errors "
+            f"({', '.join(f'{level:g}' for level in _LEVELS)}). {_dots(tests, view)}"
         )
+        if len({horizon for row in rows for horizon in row.levels}) > min(
+            len(row.levels) for row in rows
+        ):
+            caption += " An empty place: the metric has no value there in both results."
         yield Chart(title, Markup(markup), caption, "wide")
+
+
+def _dots(tests: Sequence[HorizonTest], view: View) -> str:
+    """What a dot means, or why there cannot be any."""
+    shown = [test for test in tests if test.view == view]
+    if any(test.adjusted_p_value is not None for test in shown):
+        return (
+            f"A dot: significant at {SIGNIFICANCE:.0%} over all cells of this chart together "
+            "(step-down max-T)."
+        )
+    return f"No dots: {untested_words(max(shown, key=_num_units))}."
+
+
+def _num_units(test: HorizonTest) -> int:
+    return test.num_units
 
 
 def _heat_rows(tests: Sequence[HorizonTest]) -> list[HeatRow]:
@@ -142,10 +161,15 @@ def _significant(tests: Sequence[HorizonTest]) -> list[str]:
         largest = max(group, key=lambda test: abs(test.change))
         texts.append(
             f"{metric} ({view}): significantly {'better' if is_better else 'worse'} at {spans}; "
-            f"at most by {quantity(abs(largest.change), largest.unit)} {largest.unit}"
+            f"largest {quantity(abs(largest.change), largest.unit)} {largest.unit} at "
+            f"{next(label_spans([largest.horizon]))}"
         )
     if tests and not texts:
-        texts.append("No change at any horizon is significant.")
+        if any(test.adjusted_p_value is not None for test in tests):
+            texts.append("No change at any horizon is significant.")
+        else:
+            words = untested_words(max(tests, key=_num_units))
+            texts.append(f"No change at any horizon is tested: {words}.")
     return texts
 
 

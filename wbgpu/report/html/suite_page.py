@@ -30,6 +30,7 @@ from wbgpu.report.sides import (
 )
 from wbgpu.report.skill import skill_sentences
 from wbgpu.report.suite_rows import (
+    CHANGE_ALIGN,
     CHANGE_HEADER,
     METRIC_HEADER,
     change_rows,
@@ -106,7 +107,7 @@ def _verdict_section(report: SuiteReport) -> Section:
         if comparison.mismatches:
             reasons += lines(differing_settings(comparison))
         facts += _changes(verdict)
-        warnings = lines(verdict.warnings)
+        warnings = lines(verdict.all_warnings)
     content = {
         "reasons_title": title,
         "reasons": reasons,
@@ -211,7 +212,7 @@ def _metric_section(report: SuiteReport) -> Section:
             0,
             table(
                 "Changes of metrics",
-                "lllrrrlr",
+                CHANGE_ALIGN,
                 CHANGE_HEADER,
                 rows,
                 anchor="metrics-changes",
@@ -254,7 +255,19 @@ def _film_section(report: SuiteReport) -> Section | None:
         "has_maps": any(row.is_map for film in films for row in film.rows),
         "scale": scale_colors(),
     }
-    return Section("films", "Worst and best episodes", "films.html", content)
+    shown = [changes[film.episode_id] for film in report.films if film.episode_id in changes]
+    return Section("films", _film_title(shown), "films.html", content)
+
+
+def _film_title(shown: Sequence[float]) -> str:
+    """Of changes, or of scores where there are none: the worst of gains is no drop."""
+    if not shown:
+        return "Worst and best episodes"
+    if all(value > 0 for value in shown):
+        return "Smallest and largest gains"
+    if all(value < 0 for value in shown):
+        return "Largest and smallest drops"
+    return "Lowest and highest changes"
 
 
 def _limits_section(report: SuiteReport) -> Section | None:
