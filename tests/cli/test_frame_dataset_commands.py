@@ -157,3 +157,32 @@ def test_results_are_verified_reported_and_gated(
     text = capsys.readouterr().out
     assert "actions/episode_001" in text
     assert "prediction/episode_002" in text
+
+
+def test_longer_predictions_are_one_result_for_every_reader(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their values are of more frames than the last horizon, in files, checks and processes."""
+    rng = np.random.default_rng(1)
+    for index in range(3):
+        frames = random_scene(rng, 9)
+        write_images(folder / "data" / "long" / f"episode_{index:03d}", frames)
+    command = ["eval-frames", "data", "-p", "data/long", "--output-root"]
+    assert run([*command, "one"]) == 0
+    assert run([*command, "two", "loader.window_frames=2", "trainer.devices=2"]) == 0
+    assert run([*command, "cut", "suite.whole_predictions=false"]) == 0
+    one, two, cut = (read(f"{name}/latest/result.json") for name in ("one", "two", "cut"))
+    assert one["episodes"] == two["episodes"]
+    for whole, trimmed in zip(one["episodes"], cut["episodes"]):
+        assert whole["horizon"] == trimmed["horizon"]
+        stability = whole["metrics"]["temporal_stability"]
+        assert (
+            stability["score"] != whole["horizon"]["t+6"]["metrics"]["temporal_stability"]["score"]
+        )
+        assert stability["details"] != trimmed["metrics"]["temporal_stability"]["details"]
+    assert load_result(Path("one/latest/result.json")).score == one["score"]
+    assert run(["verify-run", "one/latest/result.json", "--recompute", "3"]) == 0
+    capsys.readouterr()
+    files = ["--baseline", "one/latest/result.json", "--candidate", "cut/latest/result.json"]
+    assert run(["gate", *files]) == 1
+    assert "whole_predictions: True vs False" in capsys.readouterr().out

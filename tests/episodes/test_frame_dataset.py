@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import os
+import struct
+import zlib
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -138,3 +142,26 @@ def test_the_check_names_sizes_and_counts(dataset):
         "too large",
         " 1 states for 3 frames",
     ]
+
+
+def test_the_check_refuses_what_a_run_would_refuse(dataset):
+    """It said "valid" of images that no run takes, and crashed on one of a huge claim."""
+    frames = dataset / "episode_001/frames"
+    animation = [Image.new("RGB", (9, 8), (value, 0, 0)) for value in (0, 200)]
+    animation[0].save(frames / "000.png", save_all=True, append_images=animation[1:])
+    Image.fromarray(np.full((8, 9), 3000, np.uint16)).save(frames / "001.png")
+    huge = bytearray((frames / "002.png").read_bytes())
+    huge[16:24] = struct.pack(">II", 60_000, 60_000)
+    huge[29:33] = struct.pack(">I", zlib.crc32(bytes(huge[12:29])))
+    (frames / "002.png").write_bytes(huge)
+    first, second, third = check_dataset(dataset).errors
+    assert "000.png: the image is an animation" in first
+    assert "001.png: the image has more than 8 bits" in second
+    assert "002.png: not an image that can be read (Image size (3600000000 pixels)" in third
+
+
+def test_an_episode_whose_name_is_not_utf8_is_named(dataset):
+    """No result could hold it."""
+    (dataset / "episode_002").rename(dataset / os.fsdecode(b"episode_\xff"))
+    with pytest.raises(InputError, match=r"b'episode_\\xff' is not UTF-8"):
+        FrameDataset().episodes(dataset)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.records.results import available, unsupported
@@ -49,3 +51,21 @@ def test_the_reason_at_a_horizon_is_the_most_particular_one() -> None:
     outcome = unsupported("a", "whole", prefix_reasons=("first", None))
     assert [outcome.prefix_reason_at(t) for t in (1, 2, 3)] == ["first", "whole", "whole"]
     assert available("a", [None, 1.0]).prefix_reason_at(1) == "too short"
+
+
+def test_a_value_of_more_frames_than_the_views_keeps_its_details() -> None:
+    """Else a file would say 12 frames at horizon 7, or 7 of a value that counts 12."""
+    outcome = available("temporal_stability", [None, 2.0, 3.0])
+    outcome = replace(
+        outcome, prefix_details={"n": (None, 2, 3)}, prefix_reasons=("one", None, None)
+    )
+    cut = outcome.with_views_up_to(2)
+    assert (cut.value, cut.prefix, cut.prefix_reasons) == (3.0, (None, 2.0), ("one", None))
+    assert (cut.prefix_details, cut.whole_details) == ({"n": (None, 2)}, {"n": 3})
+    alone = outcome.with_views_up_to(1)
+    assert (alone.value, alone.prefix, alone.prefix_details) == (3.0, (None,), {})
+    assert alone.whole_details == {"n": 3}
+    same = replace(outcome, prefix_details={"n": (None, 2, 2)}).with_views_up_to(2)
+    assert same.whole_details is None
+    missing = unsupported("psnr", "no video").with_views_up_to(1)
+    assert missing == unsupported("psnr", "no video")

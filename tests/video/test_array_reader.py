@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
 import torch
@@ -112,3 +115,67 @@ def test_files_of_several_arrays_and_damaged_ones_are_named(tmp_path):
             ArrayReader(Clip(tmp_path / name))
     with pytest.raises(VideoError, match="does not exist"):
         ArrayReader(Clip(tmp_path / "none.npy"))
+
+
+def _header(shape):
+    text = io.BytesIO()
+    description = {"descr": "|u1", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(text, description)
+    return text.getvalue()
+
+
+def _zip(name="frames.npy", content=b"", *, method=None, is_encrypted=False):
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as file:
+        file.writestr(name, content)
+    data = bytearray(whole.getvalue())
+    central = data.rfind(b"PK\x01\x02")
+    if method is not None:
+        data[8] = data[central + 10] = method
+    if is_encrypted:
+        data[6] |= 1
+        data[central + 8] |= 1
+    return bytes(data)
+
+
+_NPY = _header((1, 2, 2, 3)) + bytes(12)
+
+FOREIGN = {
+    "negative length": (".npy", _header((-5, 6, 8, 3)) + bytes(99)),
+    "more than the file": (".npy", _header((10**6, 1280, 1280, 3)) + bytes(99)),
+    "more than there is": (".npz", _zip(content=_header((10**9, 1280, 1280, 3)))),
+    "half a header": (".npy", _header((1, 2, 2, 3)).replace(b"}", b" ") + bytes(12)),
+    "a zip that is called npy": (".npy", _zip(content=_NPY)),
+    "an array that is called npz": (".npz", _NPY),
+    "a member that is no array": (".npz", _zip("frames", b"hello")),
+    "a member under a password": (".npz", _zip(content=_NPY, is_encrypted=True)),
+    "a member of unknown packing": (".npz", _zip(content=_NPY, method=99)),
+}
+
+
+@pytest.mark.parametrize("case", FOREIGN)
+def test_whatever_is_wrong_with_a_file_costs_its_episode_alone(tmp_path, case):
+    """Any other exception would end the run of a whole suite."""
+    suffix, content = FOREIGN[case]
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(VideoError, match=rf"a\{suffix}: the array cannot be read \("):
+        ArrayReader(Clip(path))
+
+
+@pytest.mark.parametrize("dtype", [">f2", ">f4", ">f8"])
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_bytes_in_another_order_and_fortran_arrays(tmp_path, suffix, dtype):
+    """The numbers count and not how they lie in the file."""
+    array = np.asfortranarray((FRAMES / 255).astype(dtype))
+    with ArrayReader(Clip(saved(tmp_path, suffix, array), float_range=(0, 1))) as reader:
+        assert reader.info.pixel_format == f"rgb float{8 * int(dtype[2])}"
+        found = reader.read(0, len(FRAMES)).permute(0, 2, 3, 1).numpy()
+    np.testing.assert_array_equal(found, FRAMES)
+
+
+def test_floats_of_more_than_64_bits_are_refused(tmp_path):
+    """torch has none."""
+    path = saved(tmp_path, ".npy", FRAMES.astype(np.longdouble))
+    with pytest.raises(VideoError, match="expected uint8 frames"):
+        ArrayReader(Clip(path, float_range=(0, 255)))

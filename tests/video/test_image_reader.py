@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import struct
+import zlib
+
 import numpy as np
 import pytest
 import torch
@@ -83,6 +86,40 @@ def test_more_than_8_bits_are_refused(tmp_path):
     Image.fromarray(np.full((8, 8), 3000, np.uint16)).save(tmp_path / "0.png")
     with pytest.raises(VideoError, match="more than 8 bits"):
         _open(tmp_path)
+
+
+def test_16_bit_colours_are_refused(tmp_path):
+    """Pillow calls them RGB and drops the lower bits, so nobody would notice."""
+    (tmp_path / "0.png").write_bytes(png_of_16_bits(np.full((4, 5, 3), 300, ">u2")))
+    with pytest.raises(VideoError, match=r"0\.png: .*more than 8 bits"):
+        _open(tmp_path)
+
+
+def png_of_16_bits(pixels):
+    def chunk(kind, data):
+        crc = zlib.crc32(kind + data)
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", crc)
+
+    height, width, _ = pixels.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 16, 2, 0, 0, 0))
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
+
+
+def test_a_palette_of_several_transparencies_keeps_its_colours(tmp_path):
+    """Pillow warns of it, which ends a program that takes warnings for errors."""
+    palette = Image.new("P", (3, 2))
+    palette.putpalette([10, 20, 30, 200, 100, 50])
+    palette.putpixel((1, 1), 1)
+    palette.save(tmp_path / "0.png", transparency=bytes([0, 128]))
+    with _open(tmp_path) as reader:
+        frame = reader.read(0, 1)[0].permute(1, 2, 0)
+    assert frame[0, 0].tolist() == [10, 20, 30]
+    assert frame[1, 1].tolist() == [200, 100, 50]
 
 
 def test_animations_are_refused(tmp_path):

@@ -24,6 +24,7 @@ from wbgpu.video.windows import (
     EpisodeFailed,
     EpisodeOpened,
     EpisodeSource,
+    PredictionRest,
     Window,
 )
 
@@ -269,6 +270,34 @@ def test_safe_policy_resizes_and_trims(tmp_path):
     assert torch.equal(scored, resize_frames(frames, height=48, width=64))
     scored = torch.cat([window.target[window.row] for window in windows])
     assert torch.equal(scored, torch.from_numpy(target[1:8]).permute(0, 3, 1, 2))
+
+
+@pytest.mark.parametrize("window_frames", [2, 9])
+@pytest.mark.parametrize("resize", ["bilinear", "bicubic"])
+def test_the_rest_of_a_longer_prediction(tmp_path, window_frames, resize):
+    """Each frame once, in order, with the one before it, in the size that such metrics see."""
+    target, prediction = pictures(5, 48, 64, seed=1), pictures(10, 32, 40, seed=2)
+    source = EpisodeSource(0, Clip(tmp_path / "gt.mp4"), Clip(tmp_path / "pred.mp4"))
+    write_video(source.target.path, target, 5, lossless=True)
+    write_video(source.prediction.path, prediction, 5, lossless=True)
+    items = list(
+        _load(
+            [source],
+            num_context=1,
+            policy="safe",
+            window_frames=window_frames,
+            resize=resize,
+            whole_predictions=True,
+        )
+    )
+    rests = [item for item in items if isinstance(item, PredictionRest)]
+    assert items[-len(rests) - 1 : -1] == rests
+    assert "all of its frames" in items[0].alignment.warnings[-1]
+    frames = torch.from_numpy(prediction).permute(0, 3, 1, 2)
+    if resize == "bilinear":
+        frames = resize_frames(frames, height=48, width=64)
+    assert torch.equal(torch.cat([rest.frames[1:] for rest in rests]), frames[5:])
+    assert torch.equal(torch.cat([rest.frames[:1] for rest in rests]), frames[4:9:window_frames])
 
 
 @pytest.mark.parametrize(

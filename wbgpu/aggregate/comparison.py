@@ -213,7 +213,7 @@ def mismatches(baseline: SuiteResult, candidate: SuiteResult) -> Iterator[str]:
         if counts[0] != counts[1]:
             yield gate_wording.counts_differ(name)
     if baseline.protocol is not None and candidate.protocol is not None:
-        for key in ("alignment_policy", "resize_policy"):
+        for key in ("alignment_policy", "resize_policy", "whole_predictions"):
             values = (getattr(baseline.protocol, key), getattr(candidate.protocol, key))
             if values[0] != values[1]:
                 yield f"protocols differ in {key}: {values[0]} vs {values[1]}"

@@ -112,7 +112,7 @@ def obstacle(reference: AnyResult, candidate: AnyResult, metric: str) -> str | N
 def _other_protocol(reference: SuiteResult, candidate: SuiteResult) -> str | None:
     if reference.protocol is None or candidate.protocol is None:
         return None
-    for key in ("alignment_policy", "resize_policy"):
+    for key in ("alignment_policy", "resize_policy", "whole_predictions"):
         values = (getattr(reference.protocol, key), getattr(candidate.protocol, key))
         if values[0] != values[1]:
             return f"protocols differ in {key}: {values[0]} and {values[1]}"

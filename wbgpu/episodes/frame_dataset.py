@@ -23,6 +23,7 @@ from wbgpu.episodes.frame_dataset_json import (
     vectors,
 )
 from wbgpu.episodes.pairing import Episode, EpisodePair, pair_with_predictions
+from wbgpu.episodes.videos import check_name
 from wbgpu.errors import InputError, PairingError
 from wbgpu.records.clip import Clip
 from wbgpu.records.image_folder import has_images, image_clip
@@ -110,7 +111,8 @@ def episode_folders(root: Path) -> tuple[Path, ...]:
     """The episodes' folders, sorted.
 
     Raises:
-        InputError: the dataset is not there, no folder, or has no episodes.
+        InputError: the dataset is not there, no folder, or has no episodes, or one has a name that
+            is not UTF-8.
     """
     if not root.exists():
         raise InputError(f"dataset {root}: does not exist")
@@ -119,6 +121,8 @@ def episode_folders(root: Path) -> tuple[Path, ...]:
     folders = sorted(p for p in root.iterdir() if p.name.startswith(_EPISODE_PREFIX) and p.is_dir())
     if not folders:
         raise InputError(f"dataset {root}: no folders {_EPISODE_PREFIX}* in it")
+    for folder in folders:
+        check_name(folder.name, root)
     return tuple(folders)
 
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from PIL import Image
-
 from wbgpu.episodes.frame_dataset import episode_folders, read_episode
 from wbgpu.episodes.pairing import Episode
-from wbgpu.errors import InputError
+from wbgpu.errors import InputError, VideoError
 from wbgpu.records.clip import Clip
+from wbgpu.records.image_file import open_image
 from wbgpu.records.image_folder import image_clip
 
 
@@ -106,10 +105,10 @@ def _image_faults(clip: Clip) -> Iterator[str]:
     sizes: dict[tuple[int, int], Path] = {}
     for path in clip.images:
         try:
-            with Image.open(path) as image:
+            with open_image(path) as image:
                 sizes.setdefault(image.size, path)
-        except (OSError, ValueError, SyntaxError) as error:
-            yield f"{path}: not an image that can be read ({error})"
+        except VideoError as error:
+            yield str(error)
     if len(sizes) > 1:
         (first, one), (other, path) = list(sizes.items())[:2]
         yield (

@@ -57,10 +57,12 @@ def find_file(path: Path, role: str) -> Path:
     return path
 
 
-def _episode_id(path: Path, root: Path) -> str:
-    episode_id = path.relative_to(root).as_posix()
-    if not path.is_file():
-        raise InputError(f"{path}: not a file; a link that leads nowhere, a FIFO or a device")
+def check_name(episode_id: str, root: Path) -> None:
+    """Refuse a name that no result could hold.
+
+    Raises:
+        InputError: it is not UTF-8.
+    """
     try:
         episode_id.encode("utf-8")
     except UnicodeEncodeError:
@@ -68,6 +70,13 @@ def _episode_id(path: Path, root: Path) -> str:
             f"{root}: the file name {os.fsencode(episode_id)!r} is not UTF-8; rename it, or run in "
             "a UTF-8 locale"
         ) from None
+
+
+def _episode_id(path: Path, root: Path) -> str:
+    episode_id = path.relative_to(root).as_posix()
+    if not path.is_file():
+        raise InputError(f"{path}: not a file; a link that leads nowhere, a FIFO or a device")
+    check_name(episode_id, root)
     return episode_id
 
 

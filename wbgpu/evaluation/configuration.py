@@ -195,6 +195,7 @@ def _request_from(
         ),
         max_mismatch_frames=_of_type(suite, "max_frame_mismatch_frames", int, "suite"),
         resize=suite.get("resize", "bilinear"),
+        whole_predictions=_flag(suite, "whole_predictions", "suite."),
         aggregation=suite.get("result_type"),
         profile=_profile(config.composite),
         name=None if config.name is None else str(config.name),
@@ -244,10 +245,10 @@ def _profile(composite: DictConfig) -> Profile:
     return Profile(settings)
 
 
-def _flag(config: DictConfig, key: str) -> bool:
+def _flag(config: DictConfig, key: str, section: str = "") -> bool:
     value = config.get(key, False)
     if not isinstance(value, bool):
-        raise ConfigurationError(f"{key}: expected true or false, got {value!r}")
+        raise ConfigurationError(f"{section}{key}: expected true or false, got {value!r}")
     return value
 
 

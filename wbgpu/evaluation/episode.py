@@ -28,9 +28,10 @@ class MeasuredEpisode:
         alignment: how its videos were laid together.
         statistics: ``[1, T]``, in step order, on the CPU; ``None`` where no frames were predicted.
         token_log_loss: of its logits, if there are any.
-        own_statistics: of the predictions in their own size, for metrics that look at nothing else;
-            ``None`` where that is the target's.
+        own_statistics: of the predictions in their own size and length, for metrics that look at
+            nothing else; ``None`` where these are the target's.
         tracks: for the metrics that need them.
+        num_more_steps: predicted frames past the last step that such metrics look at.
     """
 
     pair: EpisodePair
@@ -39,6 +40,7 @@ class MeasuredEpisode:
     token_log_loss: MetricOutcome | None = None
     own_statistics: FrameStatistics | None = None
     tracks: EpisodeTracks | None = None
+    num_more_steps: int = 0
 
 
 def scored_episodes(
@@ -72,6 +74,13 @@ def scored_episodes(
         else:
             row = next(rows)
             outcomes = {name: found[row] for name, found in by_metric.items()}
+            if episode.num_more_steps:
+                outcomes = {
+                    name: outcome.with_views_up_to(episode.alignment.num_steps)
+                    if _looks_at_prediction_alone(metrics[name])
+                    else outcome
+                    for name, outcome in outcomes.items()
+                }
         records.append(_scored_episode(episode, outcomes, profile))
     return records
 
@@ -84,7 +93,7 @@ def _of_predictions_alone(episodes: Sequence[MeasuredEpisode]) -> RaggedStatisti
     names = own[0].present()
     return RaggedStatistics.of(
         [
-            FrameStatistics(**{name: statistics.require(name) for name in names})
+            statistics.select(names)
             for episode in episodes
             if (statistics := episode.own_statistics or episode.statistics) is not None
         ]
@@ -118,11 +127,20 @@ def _track_outcome(metric: TrackMetric, episode: MeasuredEpisode) -> MetricOutco
     try:
         signals = episode.pair.signals
         if (reason := metric.refusal(signals)) is not None:
-            return metric.refused_outcome(reason, episode.alignment.num_steps)
+            num_steps = episode.alignment.num_steps
+            if _looks_at_prediction_alone(metric):
+                num_steps += episode.num_more_steps
+            return metric.refused_outcome(reason, num_steps)
         assert episode.tracks is not None
         return metric.outcome(episode.tracks.seen_by(metric))
     except Exception as error:
         return _error(metric, error)
+
+
+def _looks_at_prediction_alone(metric: EpisodeMetric) -> bool:
+    if isinstance(metric, TrackMetric):
+        return metric.sides == {"prediction"}
+    return isinstance(metric, HorizonMetric) and not metric.looks_at_target
 
 
 def _error(metric: EpisodeMetric, error: Exception) -> MetricOutcome:

@@ -87,6 +87,7 @@ def measure(
             max_mismatch_ratio=request.max_mismatch_ratio,
             max_mismatch_frames=request.max_mismatch_frames,
             resize=request.resize,
+            whole_predictions=request.whole_predictions,
             window_frames=request.window_frames,
             device=device,
             num_workers=num_workers,

@@ -29,7 +29,7 @@ from wbgpu.records.video import Alignment
 from wbgpu.statistics import FrameBatch, FrameStatistics, frame_statistics
 from wbgpu.statistics.cpu_workers import run_on_one_thread
 from wbgpu.video.loader import LoaderItem
-from wbgpu.video.windows import EpisodeClosed, EpisodeOpened, Window
+from wbgpu.video.windows import EpisodeClosed, EpisodeOpened, PredictionRest, Window
 
 # Scoring costs a millisecond whatever the number of steps, up to about so many.
 _STEPS_SCORED_TOGETHER = 256
@@ -87,6 +87,7 @@ class EvaluationModule(LightningModule):
         self._alignments: dict[int, Alignment] = {}
         self._chunks: dict[int, list[FrameStatistics]] = {}
         self._own_chunks: dict[int, list[FrameStatistics]] = {}
+        self._rests: dict[int, list[FrameStatistics]] = {}
         self._tracks: dict[int, EpisodeTracks] = {}
         self._measured: dict[int, MeasuredEpisode] = {}
         self._scored_at = 0.0
@@ -125,6 +126,7 @@ class EvaluationModule(LightningModule):
             self._alignments[item.episode_index] = item.alignment
             self._chunks[item.episode_index] = []
             self._own_chunks[item.episode_index] = []
+            self._rests[item.episode_index] = []
             self._tracks[item.episode_index] = EpisodeTracks(
                 self._track_metrics,
                 self._pairs[item.episode_index],
@@ -132,16 +134,19 @@ class EvaluationModule(LightningModule):
             )
         elif isinstance(item, EpisodeClosed):
             self._close(item.episode_index)
+        elif isinstance(item, PredictionRest):
+            self._measure_rest(item)
         else:
             self._alignments.pop(item.episode_index, None)
-            for table in (self._chunks, self._own_chunks, self._tracks):
+            for table in (self._chunks, self._own_chunks, self._rests, self._tracks):
                 table.pop(item.episode_index, None)
             pair = self._pairs[item.episode_index]
             self._record(item.episode_index, failed_episode(pair, item.error))
 
     def _close(self, index: int) -> None:
-        statistics = _whole(self._chunks.pop(index))
-        own_statistics = _whole(self._own_chunks.pop(index))
+        chunks, own, rest = (t.pop(index) for t in (self._chunks, self._own_chunks, self._rests))
+        if rest and not own:
+            own = [chunk.select(rest[0].present()) for chunk in chunks]
         pair, alignment = self._pairs[index], self._alignments.pop(index)
         files = self._logits.get(pair.episode_id)
         tokens = self._live_token_losses.get(index)
@@ -151,7 +156,13 @@ class EvaluationModule(LightningModule):
                     files, alignment.num_steps, self.device, self._request.statistics_path
                 )
         self._measured[index] = MeasuredEpisode(
-            pair, alignment, statistics, tokens, own_statistics, self._tracks.pop(index)
+            pair,
+            alignment,
+            _whole(chunks),
+            tokens,
+            _whole([*own, *rest]),
+            self._tracks.pop(index),
+            sum(part.shape[0] for part in rest),
         )
         most = max(episode.alignment.num_steps for episode in self._measured.values())
         if len(self._measured) * most >= _STEPS_SCORED_TOGETHER:
@@ -198,6 +209,23 @@ class EvaluationModule(LightningModule):
             self._own_chunks[int(window.episode_index[0])].append(
                 self._frame_statistics(own, self._own_groups)
             )
+
+    def _measure_rest(self, rest: PredictionRest) -> None:
+        """Frames that no target stands against: each is its own, and only deltas mean anything."""
+        frames, num_frames = rest.frames, len(rest.frames) - 1
+        row = torch.arange(1, num_frames + 1, device=frames.device)
+        batch = FrameBatch(
+            target=frames,
+            prediction=frames,
+            row=row,
+            previous_row=row - 1,
+            context=None,
+            context_row=torch.full_like(row, -1),
+        )
+        with self._timeline.span("statistics", num_frames, frames.numel()):
+            self._rests[rest.episode_index].append(self._frame_statistics(batch, self._own_groups))
+        with self._timeline.span("track", num_frames, frames.numel()):
+            self._tracks[rest.episode_index].take_rest(frames[1:])
 
     def _track(self, window: Window, start: int, stop: int) -> None:
         tracks = self._tracks[int(window.episode_index[start])]

@@ -50,6 +50,9 @@ class EvaluationRequest:
         alignment: ``strict`` or ``safe``.
         max_mismatch_ratio, max_mismatch_frames: of ``safe``.
         resize: of ``safe``; see `wbgpu.records.video.ResizeRule`.
+        whole_predictions: of ``safe``: where a prediction is longer than the ground truth, the
+            values of metrics that look at it alone are of all its frames; horizons end all the
+            same where the ground truth does. A model predicts no such frames.
         aggregation: the rule of the suite's aggregates; ``None`` for ``evaluation`` of a single
             file and ``batch_evaluation`` otherwise. See `wbgpu.aggregate.summary`.
         profile: the composite's settings.
@@ -86,6 +89,7 @@ class EvaluationRequest:
     max_mismatch_ratio: float = 0.25
     max_mismatch_frames: int = 8
     resize: ResizeRule = "bilinear"
+    whole_predictions: bool = False
     aggregation: ResultType | None = None
     profile: Profile = field(default_factory=Profile)
     name: str | None = None

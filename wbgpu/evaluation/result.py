@@ -123,6 +123,7 @@ def _protocol(request: EvaluationRequest, has_logits: bool) -> Protocol:
         num_context=request.num_context,
         alignment_policy=request.alignment,
         resize_policy=f"{request.resize}_antialias" if request.alignment == "safe" else "refuse",
+        whole_predictions=request.whole_predictions,
     )
 
 

@@ -55,10 +55,13 @@ class EpisodeTracks:
             frames = target
             if view.side == "prediction":
                 frames = own_prediction if view.in_own_size else prediction
-            try:
-                self._parts[view].append(session.track(frames))
-            except Exception as error:
-                self._fail(view, error)
+            self._take(view, session, frames)
+
+    def take_rest(self, own_prediction: Tensor) -> None:
+        """Predicted frames past the last step, for what looks at the prediction alone."""
+        for view, session in [*self._sessions.items()]:
+            if view.in_own_size:
+                self._take(view, session, own_prediction)
 
     def seen_by(self, metric: TrackMetric) -> TrackedEpisode:
         """What a metric is given when the last frame has been taken; on the CPU.
@@ -72,6 +75,12 @@ class EpisodeTracks:
                 raise self._errors[view]
             tracks[side] = Tracks.cat(self._parts[view]).to("cpu")
         return TrackedEpisode(tracks, self._pair.signals, self._num_context)
+
+    def _take(self, view: _View, session: TrackerSession, frames: Tensor) -> None:
+        try:
+            self._parts[view].append(session.track(frames))
+        except Exception as error:
+            self._fail(view, error)
 
     def _start(self, view: _View, metric: TrackMetric) -> None:
         tracker = metric.tracker

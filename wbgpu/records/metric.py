@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Status = Literal["available", "unsupported", "error"]
@@ -46,6 +46,8 @@ class MetricOutcome:
         step: value of step t alone, t = 1..T; empty when the metric has no such view.
         prefix_details: named columns of supporting numbers, one entry per prefix 1..t, ``None``
             where ``prefix`` is undefined; worldbench's names for its metrics.
+        whole_details: supporting numbers of ``value``, by the same names, where it is of more
+            frames than the last prefix; ``None``: they are those of the last prefix.
         issues: remarks for a person.
     """
 
@@ -59,6 +61,7 @@ class MetricOutcome:
     prefix_reasons: tuple[str | None, ...] = ()
     step: tuple[float | None, ...] = ()
     prefix_details: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    whole_details: Mapping[str, Any] | None = None
     issues: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -74,6 +77,25 @@ class MetricOutcome:
     def is_available(self) -> bool:
         """Whether there is a value."""
         return self.status == "available"
+
+    def with_views_up_to(self, num_steps: int) -> MetricOutcome:
+        """The same value, but horizons 1..num_steps only; what it rests on is kept."""
+        prefix, reasons = self.prefix[:num_steps], self.prefix_reasons[:num_steps]
+        step, details = self.step[:num_steps], self.prefix_details
+        has_prefix = any(value is not None for value in prefix)
+        has_reasons = any(reason is not None for reason in reasons)
+        whole = {key: column[-1] for key, column in details.items()} if self.is_available else None
+        details = {k: column[:num_steps] for k, column in details.items()} if has_prefix else {}
+        if whole == {key: column[-1] for key, column in details.items()}:
+            whole = None
+        return replace(
+            self,
+            prefix=prefix if has_prefix or (self.is_available and has_reasons) else (),
+            prefix_reasons=reasons if has_reasons else (),
+            step=step if any(value is not None for value in step) else (),
+            prefix_details=details,
+            whole_details=whole,
+        )
 
     def prefix_at(self, horizon: int) -> float | None:
         """Value over steps 1..horizon (1-based), or ``None``."""

@@ -83,12 +83,15 @@ class Protocol:
         num_context: leading frames not scored.
         alignment_policy: ``strict`` or ``safe``.
         resize_policy: how predictions of another size were treated.
+        whole_predictions: whether metrics of the prediction alone go on where it is longer than the
+            ground truth.
     """
 
     metric_ids: Mapping[str, str]
     num_context: int
     alignment_policy: str
     resize_policy: str
+    whole_predictions: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 
 import torch
@@ -99,6 +99,10 @@ class FrameStatistics:
         if not isinstance(value, Tensor):
             raise ValueError(f"statistic {name!r} was not computed; present: {[*self.present()]}")
         return value
+
+    def select(self, names: Iterable[str]) -> FrameStatistics:
+        """The fields of these names alone."""
+        return FrameStatistics(**{name: self.require(name) for name in names})
 
     def map(self, function: Callable[[Tensor], Tensor]) -> FrameStatistics:
         """Apply ``function`` to every tensor that is there."""

@@ -231,6 +231,8 @@ def _outcome_differences(stated: MetricOutcome, found: MetricOutcome) -> Iterato
         return
     if not _close(stated.value, found.value):
         yield f"{stated.name}: {stated.value!r} in the file, {found.value!r} now"
+    if not _close(stated.whole_details, found.whole_details):
+        yield f"{stated.name}, details: others in the file than now"
     for view, ours, theirs in (
         ("prefix", stated.prefix, found.prefix),
         ("step", stated.step, found.step),

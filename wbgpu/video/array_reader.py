@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +25,22 @@ from wbgpu.video.decoder import check_range
 from wbgpu.video.frame_memory import empty_frames
 
 _NUM_CHANNELS = 3
+# What NumPy and its zip reader raise on damaged and on foreign files; a claim of more memory than
+# there is is damage as well.
+_DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    OverflowError,
+    MemoryError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+    tokenize.TokenError,
+    struct.error,
+    SafetensorError,
+)
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
 # Networks overshoot a little; beyond that the declared range is wrong.
 _OVERSHOOT = 0.01
 
@@ -130,7 +149,7 @@ def _opened(path: Path) -> tuple[_Slice, Sequence[int], str, str]:
         return _numpy(path)
     except FileNotFoundError:
         raise VideoError(path, "the file does not exist") from None
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, SafetensorError) as error:
+    except _DAMAGE as error:
         raise VideoError(path, f"the array cannot be read ({error})") from error
 
 
@@ -138,15 +157,21 @@ def _numpy(path: Path) -> tuple[_Slice, Sequence[int], str, str]:
     if path.suffix.lower() == ".npy":
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     else:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            array = arrays[_chosen(path, arrays.files)]
+        with path.open("rb") as file:
+            arrays = np.load(file, allow_pickle=False)
+            is_zip = isinstance(arrays, np.lib.npyio.NpzFile)
+            array = arrays[_chosen(path, arrays.files)] if is_zip else None
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"it is no {path.suffix} file, whatever its name says")
+    # Torch wants the bytes of a number in the order of this machine.
+    dtype = array.dtype.newbyteorder("=")
 
     def read(start: int, stop: int) -> Tensor:
         # A copy: torch does not take arrays that it cannot write to.
-        part: npt.NDArray[Any] = np.array(array[start:stop])
+        part: npt.NDArray[Any] = np.array(array[start:stop], dtype)
         return torch.from_numpy(part)
 
-    return read, array.shape, str(array.dtype), "numpy"
+    return read, array.shape, str(dtype), "numpy"
 
 
 def _safetensors(path: Path) -> tuple[_Slice, Sequence[int], str, str]:
@@ -202,7 +227,7 @@ def _channels_first(path: Path, shape: Sequence[int]) -> bool:
 
 
 def _check_floats(clip: Clip, dtype: str) -> None:
-    if not dtype.startswith(("float", "bfloat")):
+    if dtype not in _FLOATS:
         raise VideoError(
             clip.path, f"expected uint8 frames (0-255), got {dtype}; save them as uint8"
         )

@@ -11,18 +11,16 @@ from types import TracebackType
 import numpy as np
 import numpy.typing as npt
 import torch
-from PIL import Image
 from torch import Tensor
 
 from wbgpu.errors import VideoError
 from wbgpu.records.clip import Clip
+from wbgpu.records.image_file import DAMAGE, open_image
 from wbgpu.records.video import VideoInfo
 from wbgpu.video.decoder import check_range
 from wbgpu.video.frame_memory import empty_frames
 
 _BACKEND = "pillow"
-# Pillow makes 8 bits of more by cutting off, so a dark picture becomes a white one.
-_WIDE_MODES = ("F", "I")
 
 
 class ImageReader:
@@ -41,7 +39,7 @@ class ImageReader:
     def __init__(self, clip: Clip) -> None:
         self._images = clip.images
         first = self._images[0]
-        with _opened(first) as image:
+        with open_image(first) as image:
             width, height = image.size
             codec, mode = (image.format or first.suffix[1:]).lower(), image.mode
         self._info = VideoInfo(
@@ -90,7 +88,7 @@ class ImageReader:
 
     def _decode_one(self, path: Path, frame: npt.NDArray[np.uint8]) -> None:
         height, width, _ = frame.shape
-        with _opened(path) as image:
+        with open_image(path) as image:
             if image.size != (width, height):
                 raise VideoError(
                     path,
@@ -98,8 +96,10 @@ class ImageReader:
                     f"{width}x{height}; all frames of an episode must have one size",
                 )
             try:
+                # Pillow warns of it, and it does not change the colours.
+                image.info.pop("transparency", None)
                 frame[:] = np.asarray(image.convert("RGB"))
-            except (OSError, ValueError, SyntaxError) as error:
+            except DAMAGE as error:
                 raise VideoError(path, f"the image is damaged or incomplete ({error})") from error
 
     def close(self) -> None:
@@ -118,21 +118,3 @@ class ImageReader:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _opened(path: Path) -> Image.Image:
-    try:
-        image = Image.open(path)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise VideoError(path, f"not an image that can be read ({error})") from error
-    if image.mode.partition(";")[0] in _WIDE_MODES:
-        image.close()
-        raise VideoError(
-            path,
-            f"the image has more than 8 bits a channel (mode {image.mode}); save frames as 8-bit "
-            "RGB",
-        )
-    if getattr(image, "n_frames", 1) > 1:
-        image.close()
-        raise VideoError(path, "the image is an animation; expected one image a frame")
-    return image

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -22,28 +23,32 @@ from wbgpu.video.windows import (
     EpisodeOpened,
     EpisodeSource,
     Overlap,
+    PredictionRest,
     Window,
     join_frames,
     pack,
 )
 
-LoaderItem = Window | EpisodeOpened | EpisodeClosed | EpisodeFailed
+LoaderItem = Window | PredictionRest | EpisodeOpened | EpisodeClosed | EpisodeFailed
 
 _WINDOW_BYTES_PER_VIDEO = 8 * 2**20
 # A window on the CPU costs about as much as copying so many bytes, so longer chunks stay alone; on
 # a GPU it costs as much as tens of frames, and they are copied anyway.
 _MAX_JOINED_BYTES_ON_CPU = 2**20
 _MAX_WAITING_BYTES = 32 * 2**20
+_GOES_ON = (
+    "Metrics that look at the prediction alone count all of its frames, their horizons do not."
+)
 
 
 class WindowLoader:
     """Yields windows and episode events, always in the same order for the same arguments.
 
-    For every episode, in the order of ``sources``: :class:`EpisodeOpened`, its windows, then
-    :class:`EpisodeClosed`; or :class:`EpisodeFailed` at the point where it fails, and the others go
-    on. Long episodes are split; short ones of one size share a window, on the CPU only where their
-    frames are no more than 1 MiB. Iterating again starts again. Each iteration has its own threads,
-    which end with it.
+    For every episode, in the order of ``sources``: :class:`EpisodeOpened`, its windows, with
+    ``whole_predictions`` any :class:`PredictionRest`, then :class:`EpisodeClosed`; or
+    :class:`EpisodeFailed` at the point where it fails, and the others go on. Long episodes are
+    split; short ones of one size share a window, on the CPU only where their frames are no more
+    than 1 MiB. Iterating again starts again. Each iteration has its own threads, which end with it.
 
     Memory is bounded whatever the videos' length, if it is in the decoder: 32 MiB of decoded frames
     may wait, and each worker holds one more chunk, which is a window of both videos. A pair of
@@ -62,6 +67,7 @@ class WindowLoader:
         max_mismatch_ratio: ``safe`` only.
         max_mismatch_frames: ``safe`` only.
         resize: ``safe`` only.
+        whole_predictions: where a prediction is longer, its other frames come after the windows.
         timeline: measures every stage up to the windows.
 
     Raises:
@@ -81,6 +87,7 @@ class WindowLoader:
         max_mismatch_ratio: float = 0.25,
         max_mismatch_frames: int = 8,
         resize: ResizeRule = "bilinear",
+        whole_predictions: bool = False,
         timeline: Timeline = NO_TIMELINE,
     ) -> None:
         check_alignment_settings(
@@ -102,13 +109,14 @@ class WindowLoader:
         self._max_mismatch_ratio = max_mismatch_ratio
         self._max_mismatch_frames = max_mismatch_frames
         self._resize: ResizeRule = resize
+        self._whole_predictions = whole_predictions
         self._timeline = timeline
 
     def __iter__(self) -> Generator[LoaderItem, None, None]:
         items = read_ahead(
             self._sources,
             self._read_episode,
-            num_bytes=lambda item: item.num_bytes if isinstance(item, Chunk) else 0,
+            num_bytes=lambda i: i.num_bytes if isinstance(i, (Chunk, PredictionRest)) else 0,
             num_workers=self._num_workers,
             max_bytes=_MAX_WAITING_BYTES,
             timeline=self._timeline,
@@ -136,9 +144,12 @@ class WindowLoader:
                     max_mismatch_ratio=self._max_mismatch_ratio,
                     max_mismatch_frames=self._max_mismatch_frames,
                 )
+                first, end = alignment.num_context, alignment.num_context + alignment.num_steps
+                whole = pair.prediction.info.num_frames if self._whole_predictions else end
+                if whole > end:
+                    alignment = replace(alignment, warnings=(*alignment.warnings, _GOES_ON))
                 yield EpisodeOpened(source.episode_index, alignment)
                 size = self._max_frames(pair.target.info.height, pair.target.info.width)
-                first, end = alignment.num_context, alignment.num_context + alignment.num_steps
                 context = pair.read_target(first - 1, first) if first > 0 else None
                 for start in range(first, end, size):
                     target, prediction, own = pair.read(start, min(start + size, end))
@@ -151,6 +162,10 @@ class WindowLoader:
                         own_prediction=own,
                     )
                     del target, prediction, own
+                for start in range(end, whole, size):
+                    rest = pair.read_prediction(start - 1, min(start + size, whole))
+                    yield PredictionRest(source.episode_index, rest)
+                    del rest
             yield EpisodeClosed(source.episode_index)
         except WbgpuError as error:
             yield EpisodeFailed(source.episode_index, error)
@@ -188,6 +203,9 @@ class WindowLoader:
                 chunks.append(item)
             elif isinstance(item, EpisodeClosed):
                 closed.append(item)
+            elif isinstance(item, PredictionRest):
+                yield from flush()
+                yield replace(item, frames=item.frames.to(self._device))
             elif isinstance(item, EpisodeFailed):
                 yield from flush()
                 yield item
@@ -211,4 +229,4 @@ class WindowLoader:
         return self._window_frames or most
 
 
-_EpisodeItem = Chunk | EpisodeOpened | EpisodeClosed | EpisodeFailed
+_EpisodeItem = Chunk | PredictionRest | EpisodeOpened | EpisodeClosed | EpisodeFailed

@@ -81,6 +81,11 @@ class PairReader:
         """Frames of the target alone."""
         return self._read(self.target, start, stop)
 
+    def read_prediction(self, start: int, stop: int) -> Tensor:
+        """Frames of the prediction alone, in its own size where ``resize`` keeps that."""
+        resized, own = self._read_prediction(start, stop)
+        return resized if own is None else own
+
     def close(self) -> None:
         """Wait for the thread and close both videos."""
         if self._side is not None:

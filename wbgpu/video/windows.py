@@ -64,6 +64,25 @@ class Window:
     own_prediction: Tensor | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class PredictionRest:
+    """Predicted frames that follow on the last step; comes after the episode's windows.
+
+    Attributes:
+        episode_index: the episode.
+        frames: uint8 ``[1 + n, 3, h, w]``, the frame before them and these, as metrics see them
+            that look at the prediction alone; on the loader's device.
+    """
+
+    episode_index: int
+    frames: Tensor
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the frames."""
+        return self.frames.numel()
+
+
 @dataclass(frozen=True)
 class EpisodeOpened:
     """Both videos are open and aligned; comes before the episode's first window."""

@@ -128,6 +128,22 @@ def test_episodes_that_do_not_exist(tmp_path: Path) -> None:
         LeRobotLayout(episodes="1,3,9").episodes(tmp_path / "ds")
 
 
+def test_episodes_chosen_twice_or_not_at_all(tmp_path: Path) -> None:
+    """From Python as on the command line; the import once stumbled over its own files."""
+    write_dataset(tmp_path / "ds")
+    dataset = LeRobotDataset(tmp_path / "ds")
+    assert dataset.chosen([2, 0, 2]) == (2, 0)
+    with pytest.raises(ConfigurationError, match="the list is empty"):
+        dataset.chosen([])
+
+
+def test_a_video_that_claims_to_last_for_ever(tmp_path: Path) -> None:
+    """The rows say how long the episode is; the claim must not overflow."""
+    write_dataset(tmp_path / "ds")
+    change_column(tmp_path / "ds" / EPISODES, f"{VIDEO}/to_timestamp", [1.0, 1.8, 1e300])
+    assert LeRobotDataset(tmp_path / "ds").episode(2).timeline.num_frames == 6
+
+
 def test_vectors_of_one_number_and_lists_without_a_fixed_size(tmp_path: Path) -> None:
     """LeRobot keeps vectors of one number as plain numbers; other writers use plain lists."""
     root = tmp_path / "ds"
@@ -182,6 +198,18 @@ FAULTS = {
         r"\$\.video_path: \{video_key\.__class__\} is unknown",
     ),
     "template": (lambda r: change_info(r, data_path="{chunk_index"), r"\$\.data_path: no template"),
+    "gigabytes of blanks": (
+        lambda r: change_info(r, data_path="{file_index:>999999999}.parquet"),
+        r"\$\.data_path: expected a format such as 03d .* got '>999999999'",
+    ),
+    "template with a zero byte": (
+        lambda r: change_info(r, data_path="a\0{file_index}"),
+        r"\$\.data_path: expected a path",
+    ),
+    "name that no file can have": (
+        lambda r: change_info(r, data_path="a" * 5000),
+        r"aaa: cannot be read as Parquet \(.*too long",
+    ),
     "no video path": (lambda r: change_info(r, video_path=None), r"\$\.video_path: it is null"),
     "fewer episodes": (
         lambda r: change_info(r, total_episodes=4),
@@ -280,6 +308,10 @@ FAULTS = {
     "rows apart": (
         lambda r: change_column(r / DATA, "episode_index", [0] * 4 + [1] + [0] + [1] * 3 + [2] * 6),
         r"column 'episode_index': the rows of episode 0 do not follow one another",
+    ),
+    "times without end": (
+        lambda r: change_column(r / DATA, "timestamp", [1e30 * i for i in [*range(15)]]),
+        r"column 'timestamp', row 4: 4e\+30 s at the 5 frames per second .* more than 2147483647",
     ),
     "times that fall": (
         lambda r: change_column(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wbgpu.episodes.lerobot.index import EpisodeEntry, read_index
 from wbgpu.episodes.lerobot.info import DatasetInfo, read_info
-from wbgpu.episodes.lerobot.rows import EpisodeRows, RowReader
+from wbgpu.episodes.lerobot.rows import MAX_FRAMES, EpisodeRows, RowReader
 from wbgpu.episodes.lerobot.timelines import EpisodeTimeline, TimelineName, timeline
 from wbgpu.errors import ConfigurationError, InputError
 from wbgpu.records.clip import Clip
@@ -67,19 +67,21 @@ class LeRobotDataset:
         self._rows = RowReader(root, self.info)
 
     def chosen(self, episodes: Sequence[int] | None) -> tuple[int, ...]:
-        """Numbers of episodes, or all of them.
+        """Numbers of episodes, each once, or all of them.
 
         Raises:
-            ConfigurationError: one does not exist.
+            ConfigurationError: one does not exist, or none was chosen.
         """
         if episodes is None:
             return tuple(self.entries)
+        if not episodes:
+            raise ConfigurationError("episodes: the list is empty; leave it out for all episodes")
         if missing := [index for index in episodes if index not in self.entries]:
             raise ConfigurationError(
                 f"episodes: {', '.join(map(str, missing[:20]))} not in {self.root}, which has "
                 f"{len(self.entries)}, from {min(self.entries)} to {max(self.entries)}"
             )
-        return tuple(episodes)
+        return tuple(dict.fromkeys(episodes))
 
     def episode(self, index: int, name: TimelineName = "video") -> LeRobotEpisode:
         """One episode, whose rows are read.
@@ -138,7 +140,7 @@ class LeRobotDataset:
                 f"{entry.place}: videos/{self.camera}/from_timestamp: {first:g} s lies between two "
                 f"frames at {fps:g} frames per second; is the fps of {self.info.file} the video's?"
             )
-        return start, max(1, round((last - first) * fps))
+        return start, min(MAX_FRAMES, max(1, round((last - first) * fps)))
 
 
 def _choose_camera(info: DatasetInfo, camera: str | None) -> str:

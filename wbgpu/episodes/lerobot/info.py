@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ _PATH_FIELDS = {
     "v2": ("episode_chunk", "episode_index", "video_key"),
     "v3": ("chunk_index", "file_index", "video_key"),
 }
+# Others could ask for gigabytes of blanks.
+_FORMAT = re.compile(r"\d{0,2}[ds]?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -165,9 +168,15 @@ def _template(node: Node, allowed: tuple[str, ...]) -> str:
         parts = list(string.Formatter().parse(template))
     except ValueError as error:
         node.fail(f"no template of a path: {template!r} ({error})")
-    for _, field, _, conversion in parts:
-        if field is not None and (field not in allowed or conversion is not None):
+    for _, field, spec, conversion in parts:
+        if field is None:
+            continue
+        if field not in allowed or conversion is not None:
             node.fail(f"{{{field}}} is unknown in {template!r}; known: {', '.join(allowed)}")
+        if not _FORMAT.fullmatch(spec or ""):
+            node.fail(f"expected a format such as 03d in {template!r}, got {spec!r}")
+    if "\0" in template:
+        node.fail(f"expected a path, got {template!r}")
     path = PurePosixPath(template)
     if path.is_absolute() or ".." in path.parts:
         node.fail(f"expected a path within the dataset, got {template!r}")

@@ -35,9 +35,9 @@ class ParquetColumns:
             ) from error
         self.path = path
         self._types = pyarrow.types
-        if not path.is_file():
-            raise InputError(f"{path}: the file is missing; is the dataset complete?")
         try:
+            if not path.is_file():
+                raise InputError(f"{path}: the file is missing; is the dataset complete?")
             with pyarrow.parquet.ParquetFile(path) as file:
                 self._names = frozenset(file.schema_arrow.names)
                 self._table = file.read(columns=[name for name in columns if name in self._names])

@@ -18,6 +18,9 @@ ACTION_KEYS = ("action",)
 STATE_KEYS = ("observation.state", "observation_state", "state")
 """The first one that is there, as worldbench takes them."""
 
+MAX_FRAMES = 2**31 - 1
+"""More are damage."""
+
 _INTEGERS = ("frame_index", "episode_index", "index")
 
 
@@ -97,6 +100,12 @@ class RowReader:
             raise InputError(
                 f"{path}: column 'timestamp', row {rows.start + row}: {timestamps[row]:g} s; "
                 "expected times from 0 that do not fall within an episode"
+            )
+        if timestamps[-1] * self._info.fps > MAX_FRAMES:
+            raise InputError(
+                f"{path}: column 'timestamp', row {rows.stop - 1}: {timestamps[-1]:g} s at the "
+                f"{self._info.fps:g} frames per second of {self._info.file} are more than "
+                f"{MAX_FRAMES} frames"
             )
         return EpisodeRows(
             timestamps=timestamps,

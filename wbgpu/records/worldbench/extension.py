@@ -44,7 +44,7 @@ def suite_extension(result: SuiteResult) -> dict[str, Any]:
             }
             for name, info in result.metric_infos.items()
         },
-        "protocol": None if result.protocol is None else asdict(result.protocol),
+        "protocol": None if result.protocol is None else _protocol(result.protocol),
         "provenance": None if result.provenance is None else plain(asdict(result.provenance)),
         "notes": list(result.notes),
     }
@@ -72,6 +72,11 @@ def episode_extension(episode: EpisodeResult, composite: frozenset[str]) -> dict
             for name, outcome in episode.metrics.items()
         },
     }
+
+
+def _protocol(protocol: Protocol) -> dict[str, Any]:
+    """What videos never have is left out."""
+    return {key: value for key, value in asdict(protocol).items() if value is not False}
 
 
 def _video_part(video: VideoInfo) -> dict[str, Any]:
@@ -109,6 +114,11 @@ def _own_part(outcome: MetricOutcome) -> dict[str, Any]:
         "prefix": list(outcome.prefix),
         "prefix_reasons": list(outcome.prefix_reasons),
         "prefix_details": plain(dict(outcome.prefix_details)),
+        **(
+            {}
+            if outcome.whole_details is None
+            else {"whole_details": plain(dict(outcome.whole_details))}
+        ),
         "issues": list(outcome.issues),
     }
 
@@ -136,6 +146,9 @@ def parse_own_outcome(name: str, node: Node) -> MetricOutcome:
             key: frozen([e.value for e in column.elements()])
             for key, column in node["prefix_details"].items()
         },
+        whole_details=None
+        if (whole := node.get("whole_details")) is None
+        else {key: frozen(value) for key, value in whole.object().items()},
         issues=node["issues"].strings(),
     )
 
@@ -177,6 +190,9 @@ def parse_protocol(node: Node | None) -> Protocol | None:
         num_context=node["num_context"].integer(),
         alignment_policy=node["alignment_policy"].string(),
         resize_policy=node["resize_policy"].string(),
+        whole_predictions=False
+        if (whole := node.get("whole_predictions")) is None
+        else whole.boolean(),
     )
 
 

@@ -26,7 +26,12 @@ _PLAIN_TYPES = frozenset({float, int, str, bool, type(None)})
 
 def whole_entry(outcome: MetricOutcome, entries: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
     """Entry of a metric over all steps of an episode; ``entries`` are those of its prefixes."""
-    last = entries[-1] if entries and outcome.is_available else None
+    details: dict[str, Any] = {}
+    if outcome.whole_details is not None:
+        details = {key: plain(value) for key, value in outcome.whole_details.items()}
+        details = _under_worldbench_names(outcome.name, details, len(entries))
+    elif outcome.is_available and entries and (last := entries[-1]) is not None:
+        details = last["details"]
     return {
         "name": outcome.name,
         "score": outcome.value,
@@ -34,7 +39,7 @@ def whole_entry(outcome: MetricOutcome, entries: Sequence[dict[str, Any] | None]
         "status": "available" if outcome.is_available else "unsupported",
         "reason": outcome.reason,
         "error_type": outcome.error_type,
-        "details": {} if last is None else last["details"],
+        "details": details,
         "issues": list(outcome.issues) if outcome.is_available else _unavailable_issues(outcome),
     }
 
@@ -98,8 +103,21 @@ def parse_outcome(name: str, entry: Node, horizons: list[Node]) -> MetricOutcome
         prefix=prefix if has_prefix or (status == "available" and has_reasons) else (),
         prefix_reasons=reasons if has_reasons else (),
         prefix_details=_columns(name, rows) if has_prefix else {},
+        whole_details=_whole_details(name, entry, rows[-1] if rows else None)
+        if status == "available"
+        else None,
         issues=issues,
     )
+
+
+def _whole_details(name: str, entry: Node, last: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Those of the whole entry, where the last prefix says something else."""
+    node = entry.get("details")
+    stated, known = (
+        {key: column[0] for key, column in _columns(name, [row]).items()}
+        for row in (None if node is None else node.object(), last)
+    )
+    return None if stated == known else stated
 
 
 def frozen(value: Any) -> Any:
