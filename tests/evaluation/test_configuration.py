@@ -132,3 +132,36 @@ def test_works_inside_somebody_elses_hydra_application() -> None:
     with initialize_config_module("wbgpu.configs", version_base="1.3"):
         compose(["metrics=[psnr]"])
         assert "suite" in hydra_compose("eval")
+
+
+@pytest.mark.parametrize("extra", [[], ["metrics.lpips.weights=a.pth"]])
+def test_a_metric_added_to_a_list_is_not_dropped_in_silence(extra: list[str]) -> None:
+    """Hydra takes both for one choice and keeps the list."""
+    with pytest.raises(ConfigurationError, match=r"give one list: metrics=\[psnr,lpips\]"):
+        compose(["metrics=[psnr]", "+metrics@metrics=lpips", *extra])
+    assert "lpips" in compose(["+metrics@metrics=lpips", *extra]).metrics
+
+
+def test_an_action_adapter_that_no_metric_has_is_refused() -> None:
+    """It would be read by nobody."""
+    config = compose(["+action_adapter=linear_fit"], PATHS)
+    with pytest.raises(ConfigurationError, match=r"@metrics\.action_following\.adapter="):
+        request_from(config)
+
+
+def test_distances_are_of_their_kind_and_name() -> None:
+    """A metric of episodes would be asked for a suite's number."""
+    wrong = ["+distribution_metrics.psnr._target_=wbgpu.metrics.Mse"]
+    with pytest.raises(ConfigurationError, match=r"distribution_metrics\.psnr: .* got Mse"):
+        request_from(compose(wrong, PATHS))
+    named = ["+distribution_metrics=fvd", "+distribution_metrics.fvd.name=other"]
+    with pytest.raises(ConfigurationError, match=r"set distribution_metrics.fvd.name=fvd"):
+        request_from(compose(named, PATHS))
+
+
+def test_saved_actions_that_nobody_looks_at_are_refused() -> None:
+    """A user who gives actions expects them to count."""
+    paths = PATHS | {"suite.actions": "c"}
+    with pytest.raises(ConfigurationError, match=r"suite.actions: neither a model"):
+        request_from(compose([], paths))
+    assert request_from(compose(["metrics=[action_following]"], paths)).actions == Path("c")

@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from tests.gating.gates import kinds
+from tests.records.results import simple_suite
 from wbgpu.errors import ConfigurationError, IncompatibleResultsError
-from wbgpu.gating.distribution_distance import MIN_EPISODES, distance_failures
-from wbgpu.records.distribution_distance import DistributionDistance
+from wbgpu.gating.distribution_distance import distance_failures
+from wbgpu.records.distribution_distance import MIN_EPISODES, DistributionDistance
+from wbgpu.sdk import gate
 
 _BASELINE = DistributionDistance("fvd", "fvd/frechet-1.0(a)", 100.0, None, 300, 300, 400)
 
@@ -47,15 +50,73 @@ def test_other_extractors_or_numbers_are_not_compared():
     """The bias of the estimate falls with the number of episodes."""
     with pytest.raises(IncompatibleResultsError, match="one extractor and the same settings"):
         distance_failures(_BASELINE, replace(_BASELINE, metric_id="fvd/frechet-1.0(b)"))
-    with pytest.raises(IncompatibleResultsError, match="depends on how many there are"):
-        distance_failures(_BASELINE, replace(_BASELINE, num_episodes=301, num_observations=301))
+    more = replace(_BASELINE, num_episodes=301, num_observations=301)
+    (failure,) = distance_failures(_BASELINE, more)
+    assert failure.kind == "distance_unavailable"
+    assert "depends on how many there are" in failure.evidence["reason"]
 
 
-@pytest.mark.parametrize("limits", [{"max_increase": float("nan")}, {"min_episodes": 1}])
-def test_limits_out_of_range_are_refused(limits):
+@pytest.mark.parametrize(
+    ("limits", "key"),
+    [
+        ({"max_increase": float("nan")}, r"distance_margins\.fvd"),
+        ({"max_increase": -1.0}, r"distance_margins\.fvd"),
+        ({"min_episodes": 1}, "min_distance_episodes"),
+    ],
+)
+def test_limits_out_of_range_are_refused(limits, key):
     """A limit of NaN would pass everything."""
-    with pytest.raises(ConfigurationError, match=next(iter(limits))):
+    with pytest.raises(ConfigurationError, match=key):
         distance_failures(_BASELINE, _BASELINE, **limits)
+
+
+def _gated(before, after, **settings):
+    sides = [
+        simple_suite({"a": [50.0]}, distribution_distances=distances)
+        for distances in (before, after)
+    ]
+    return gate(*sides, **settings)
+
+
+_WORSE = replace(_BASELINE, value=110.0)
+
+
+@pytest.mark.parametrize("policy", ["worldbench", "noninferiority"])
+def test_a_worse_distance_fails_only_with_a_margin(policy):
+    """Nobody has said how much worse is too much."""
+    loose = {} if policy == "worldbench" else {"margin": 100.0}
+    before, after = [_BASELINE], [_WORSE]
+    assert "distance_increase" not in kinds(_gated(before, after, policy=policy, **loose))
+    strict = {**loose, "distance_margins": {"fvd": 9.0}}
+    assert "distance_increase" in kinds(_gated(before, after, policy=policy, **strict))
+    wide = {**loose, "distance_margins": {"fvd": 10.0}}
+    assert "distance_increase" not in kinds(_gated(before, after, policy=policy, **wide))
+
+
+def test_a_distance_with_a_margin_must_be_there():
+    """Leaving it out, or failing some episodes, would be a way past the gate."""
+    margins = {"distance_margins": {"fvd": 100.0}}
+    for pair in (([_BASELINE], []), ([], [_BASELINE]), ([], [])):
+        verdict = _gated(*pair, **margins)
+        assert kinds(verdict) == ["distance_unavailable"]
+        assert "was not measured in the" in verdict.failures[0].evidence["reason"]
+    few = [replace(_BASELINE, num_episodes=10, num_observations=10)]
+    assert kinds(_gated(few, few, **margins)) == ["distance_episodes"]
+    assert kinds(_gated(few, few, min_distance_episodes=10, **margins)) == []
+
+
+def test_two_extractors_are_refused_whatever_the_limits():
+    """As two definitions of a metric are."""
+    with pytest.raises(IncompatibleResultsError, match=r"fvd/frechet-1.0\(a\) and fvd"):
+        _gated([_BASELINE], [replace(_BASELINE, metric_id="fvd/frechet-1.0(b)")])
+
+
+def test_without_margins_worldbenchs_file_has_its_own_keys():
+    """Scripts compare gate.json key by key."""
+    assert not {key for key in _gated([], []).thresholds if "distance" in key}
+    limits = _gated([_BASELINE], [_BASELINE], distance_margins={"fvd": 1}).thresholds
+    assert limits["distance_margins"] == {"fvd": 1.0}
+    assert limits["min_distance_episodes"] == MIN_EPISODES
 
 
 def test_a_record_has_a_value_or_a_reason():

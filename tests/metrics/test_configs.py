@@ -148,3 +148,14 @@ def test_several_metrics_compose_with_hydra():
     with initialize_config_dir(str(REPOSITORY / "configs"), version_base="1.3"):
         config = compose(overrides=["+metrics=[visual_similarity,psnr]"])
     assert set(config.metrics) == {"visual_similarity", "psnr"}
+
+
+@pytest.mark.parametrize("name", ["fid", "fvd"])
+def test_each_distance_has_a_config_of_its_name_and_a_card(name):
+    """Results and gates know it by that name."""
+    ((key, entry),) = OmegaConf.load(
+        REPOSITORY / f"configs/distribution_metrics/{name}.yaml"
+    ).items()
+    assert key == instantiate(entry).name == name
+    card = (REPOSITORY / "docs/metrics/frechet_distance.md").read_text()
+    assert f"`{name}/frechet-1.0(...)`" in card

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import numpy as np
@@ -13,6 +14,7 @@ from torchmetrics.image.fid import _compute_fid
 
 from wbgpu.errors import ConfigurationError
 from wbgpu.metrics.frechet_distance import FrechetDistance, frechet_distance
+from wbgpu.records.distribution_distance import EpisodeFeatures
 
 _NUM_FEATURES = 6
 
@@ -202,3 +204,33 @@ def test_the_default_dtype_of_a_model_does_not_change_sums(extractors):
     metric = FrechetDistance(extractors["videos"][0], _NUM_FEATURES).half().float()
     metric.update(_videos(0), _videos(1))
     assert metric.target_outer.dtype == torch.float64
+
+
+@pytest.mark.parametrize("of", ["videos", "frames"])
+def test_features_of_episodes_add_up_to_the_bits_of_their_frames(extractors, of):
+    """Processes exchange features: their distance must be that of one process."""
+    prediction, target = _videos(0), _videos(1)
+    whole, added = (FrechetDistance(extractors[of][0], _NUM_FEATURES, of) for _ in range(2))
+    whole.update(prediction, target)
+    for one, other in zip(prediction, target):
+        features = added.features(one, other)
+        assert features.shape == (2, 1 if of == "videos" else 5, _NUM_FEATURES)
+        added.add(EpisodeFeatures(*features.numpy()))
+    assert added.result() == whole.result()
+    assert added.result().value > 0
+
+
+def test_travels_to_other_processes(extractors, tmp_path):
+    """TorchScript cannot be pickled; a file that changed meanwhile is another extractor."""
+    path = tmp_path / "extractor.pt"
+    path.write_bytes(extractors["videos"][0].read_bytes())
+    metric = FrechetDistance(path, _NUM_FEATURES)
+    data = pickle.dumps(metric)
+    metric.update(_videos(0), _videos(1))
+    other = pickle.loads(data)
+    other.update(_videos(0), _videos(1))
+    assert other.result() == metric.result()
+    path.write_bytes(extractors["frames"][0].read_bytes())
+    with pytest.raises(ConfigurationError, match=r"extractor\.pt: the file has changed"):
+        pickle.loads(data)
+    pickle.loads(pickle.dumps(FrechetDistance()))

@@ -109,7 +109,7 @@ def test_small_or_float_frames_are_refused(network):
     name, path, _ = network
     metric = Lpips(network=name, weights=path)
     small = _frames(0, height=12)
-    with pytest.raises(ValueError, match="pixels or more a side"):
+    with pytest.raises(ValueError, match=r"Frames are 12x48; .* pixels a side"):
         metric.frame_values(small, small)
     with pytest.raises(TypeError, match="uint8"):
         metric.frame_values(_frames(0).float(), _frames(1))
@@ -121,3 +121,27 @@ def test_half_precision_modules_do_not_change_the_sums(network):
     metric = Lpips(num_horizons=3, network=name, weights=path).double()
     metric.update(_frames(0)[None], _frames(1)[None])
     assert metric.compute()["prefix"].dtype == torch.float64
+
+
+def test_a_pair_of_frames_has_the_same_bits_in_any_company(network):
+    """Batches are filled by whatever episodes come next, and laid out as decoders leave them."""
+    name, path, _ = network
+    metric = Lpips(network=name, weights=path)
+    prediction, target = _frames(5, num=7), _frames(6, num=7)
+    together = metric.frame_values(prediction, target)
+    alone = [metric.frame_values(prediction[i : i + 1], target[i : i + 1]) for i in range(7)]
+    assert together.tolist() == torch.cat(alone).tolist()
+    last = [side.contiguous(memory_format=torch.channels_last) for side in (prediction, target)]
+    assert metric.frame_values(*last).tolist() == together.tolist()
+
+
+def test_small_frames_are_refused_by_size(network):
+    """So that an evaluation can say unsupported, and not error."""
+    name, path, _ = network
+    metric = Lpips(network=name, weights=path)
+    assert metric.refusal((64, 64)) is None
+    assert "Frames are 64x8" in metric.refusal((64, 8))
+    assert "No weights" in Lpips(network=name).refusal((64, 8))
+    small = _frames(0, height=12)[None]
+    metric.update(small, small)
+    assert metric.compute()["prefix_count"].sum() == 0

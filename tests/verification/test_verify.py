@@ -327,3 +327,100 @@ def test_saved_logits_are_checked_too(suite, copy, capsys):
     (copy / "logits").rename(moved)
     save_file(make_tensors(0), moved / "a.safetensors")
     assert verify(copy, "--logits", str(moved)) == 0
+
+
+def flip(path):
+    """Change one bit in the middle."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+
+
+@pytest.mark.parametrize("version", ["v2.1", "v3.0"])
+def test_one_changed_byte_of_a_lerobot_table_is_found(tmp_path, capsys, version):
+    """Other actions under the same videos would give other scores."""
+    from tests.episodes.lerobot.datasets import write_dataset
+
+    written = write_dataset(tmp_path / "gt", version)
+    for index, frames in enumerate(written.frames):
+        encode(tmp_path / f"pred/episode_{index:06d}.mp4", frames, 5)
+    overrides = ["suite=lerobot", "metrics=[mse]"]
+    result = evaluate(tmp_path / "gt", tmp_path / "pred", num_context=1, overrides=overrides)
+    save_result(result, tmp_path / "result.json")
+    assert verify(tmp_path) == 0
+    flip(next((tmp_path / "gt/data").rglob("*.parquet")))
+    assert verify(tmp_path) == 1
+    assert "Failed: actions/episode_000000: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["actions", "states", "metadata"])
+def test_one_changed_byte_of_a_frame_datasets_json_is_found(tmp_path, capsys, name):
+    """As of its frames."""
+    from tests.oracles.drawn_scenes import random_scene, write_episode, write_images
+
+    frames = random_scene(np.random.default_rng(0), 5)
+    actions = [{"t": t, "action": "move_right"} for t in range(4)]
+    write_episode(tmp_path / "gt", "episode_000", frames, frames, actions)
+    write_images(tmp_path / "pred/episode_000", frames)
+    path = tmp_path / f"gt/episode_000/{name}.json"
+    if not path.exists():
+        pytest.skip(f"the drawn episode has no {name}.json")
+    overrides = ["suite=frames"]
+    result = evaluate(tmp_path / "gt", tmp_path / "pred", num_context=1, overrides=overrides)
+    save_result(result, tmp_path / "result.json")
+    assert verify(tmp_path) == 0
+    flip(path)
+    assert verify(tmp_path) == 1
+    assert f"Failed: {name}/episode_000: " in capsys.readouterr().out
+
+
+def test_saved_actions_are_checked_where_they_lie(suite, copy, capsys):
+    """They lie beside a suite that has none of its own."""
+    for name in ("a", "scene/b"):
+        path = copy / f"actions/{name}.npy"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.save(path, np.ones((5, 2)))
+    overrides = [
+        "metrics=[mse,action_following]",
+        "+action_adapter@metrics.action_following.adapter=linear_map",
+        "metrics.action_following.adapter.elements=[0,1]",
+        "metrics.action_following.adapter.matrix=[[2,0],[0,1]]",
+        f"suite.actions={copy / 'actions'}",
+    ]
+    for side in ("gt", "pred"):
+        shutil.rmtree(copy / side)
+        shutil.copytree(suite / side, copy / side)
+    result = evaluate(copy / "gt", copy / "pred", num_context=1, overrides=overrides)
+    save_result(result, copy / "result.json")
+    assert verify(copy, "--recompute", "2") == 0
+    (copy / "actions").rename(copy / "moved")
+    assert verify(copy) == 1
+    assert "Failed: actions/a.mp4" in capsys.readouterr().out
+    moved = ("--actions", str(copy / "moved"))
+    assert verify(copy, *moved, "--recompute", "2") == 0
+    flip(copy / "moved/scene/b.npy")
+    assert verify(copy, *moved) == 1
+    assert "Failed: actions/scene/b.mp4" in capsys.readouterr().out
+
+
+def test_learned_numbers_are_computed_again(suite, copy, capsys):
+    """Distances with all episodes, LPIPS with any; a changed distance is found without."""
+    from tests.oracles.seeded_networks import write_networks
+
+    networks = write_networks(copy / "networks")
+    for side in ("gt", "pred"):
+        shutil.rmtree(copy / side)
+        shutil.copytree(suite / side, copy / side)
+    overrides = networks.overrides("fvd", "fid")
+    result = evaluate(copy / "gt", copy / "pred", num_context=1, overrides=overrides)
+    save_result(result, copy / "result.json")
+    assert verify(copy, "--recompute", "1") == 0
+    assert verify(copy, "--recompute", "2", "--json") == 0
+    output = capsys.readouterr().out
+    assert '"recompute/fvd"' in output
+    assert '"recompute/fid"' in output
+    change(copy, "$.wbgpu.distribution_distances[0].value", 0.5)
+    assert verify(copy) == 1
+    assert "Failed: settings" in capsys.readouterr().out
+    assert verify(copy, "--recompute", "2") == 1
+    assert "Failed: recompute/fvd" in capsys.readouterr().out

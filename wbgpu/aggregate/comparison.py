@@ -233,6 +233,12 @@ def _refuse_other_definitions(baseline: SuiteResult, candidate: SuiteResult) -> 
         for name in sorted(set(ours) & set(theirs))
         if ours[name].metric_id != theirs[name].metric_id
     ]
+    different += [
+        f"{one.name} ({one.metric_id} and {other.metric_id})"
+        for one in baseline.distribution_distances
+        for other in candidate.distribution_distances
+        if one.name == other.name and one.metric_id != other.metric_id
+    ]
     if different:
         raise IncompatibleResultsError(
             f"baseline and candidate define metrics differently: {', '.join(different)}; their "

@@ -79,6 +79,7 @@ class _Checker:
         for horizon, wanted in zip(stated.horizons, expected.horizons, strict=True):
             self._check_horizon(horizon, wanted)
         self._check_worst(stated.worst_episodes, expected.worst_episodes)
+        self._check_distances()
 
     def _check_ids(self) -> None:
         ids = Counter(episode.episode_id for episode in self.result.episodes)
@@ -171,6 +172,16 @@ class _Checker:
             self._check_number(score, scores[episode_id], path)
         if len(stated) != len(expected):
             self._contradiction(WORST_EPISODES, len(stated), len(expected))
+
+    def _check_distances(self) -> None:
+        """They follow from no number in the file; but they cannot be of more than there is."""
+        scored = [episode for episode in self.result.episodes if episode.failure is None]
+        num_steps = sum(episode.num_steps for episode in scored)
+        for index, distance in enumerate(self.result.distribution_distances):
+            for key, most in (("num_episodes", len(scored)), ("num_observations", num_steps)):
+                if getattr(distance, key) > most:
+                    path = f"{self.places.distances}[{index}].{key}"
+                    self._contradiction(path, getattr(distance, key), most, "there are ")
 
     def _check_distribution(
         self, stated: Distribution | None, expected: Distribution | None, path: str

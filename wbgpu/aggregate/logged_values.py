@@ -16,8 +16,8 @@ def logged_values(result: SuiteResult, horizons: Sequence[int] | None = None) ->
     """Numbers of a result by name; what is missing is left out.
 
     ``score`` is the composite, ``<metric>`` its mean over episodes, ``<metric>/horizon_<h>`` that
-    of steps 1..h; ``regret_nats`` and its like are means over episodes, for models with logits and
-    a reference. ``failed_episodes`` counts.
+    of steps 1..h; distances such as ``fvd`` are of the suite; ``regret_nats`` and its like are
+    means over episodes, for models with logits and a reference. ``failed_episodes`` counts.
 
     Args:
         result: of the suite.
@@ -30,6 +30,9 @@ def logged_values(result: SuiteResult, horizons: Sequence[int] | None = None) ->
     for name, metric in summary.metrics.items():
         if metric.distribution is not None:
             values[name] = metric.distribution.mean
+    for distance in result.distribution_distances:
+        if distance.value is not None:
+            values[distance.name] = distance.value
     chosen = set(_powers_of_two(len(summary.horizons)) if horizons is None else horizons)
     for horizon in summary.horizons:
         if horizon.horizon in chosen:

@@ -20,7 +20,10 @@ from wbgpu.records.strict_json import to_text
 from wbgpu.records.suite import SuiteResult
 from wbgpu.records.worldbench import evaluation_payload
 from wbgpu.records.worldbench.run_comparison import comparison_payload
+from wbgpu.report.distances import TITLE, distance_ranking_lines
 from wbgpu.report.ranking import conclusion, ranking_report, ranking_summary
+from wbgpu.report.tables import escape
+from wbgpu.report.text import one_line
 
 _GROUND_TRUTH = ("gt", "ground_truth")
 
@@ -90,13 +93,21 @@ def command(
     ranking = sdk.rank(results, clusters=groups)
     said = conclusion(ranking)
     payload = _payload(ranking, said, results, None if models is None else str(target))
-    files = {"comparison.json": payload, "comparison.md": ranking_report(ranking, said)}
+    videos = [result for result in results if isinstance(result, SuiteResult)]
+    labels = unique_labels([result.checkpoint_name for result in videos])
+    distances = distance_ranking_lines(labels, videos)
+    report = ranking_report(ranking, said)
+    if distances:
+        report += "\n".join(["", f"## {TITLE}", "", *(f"- {escape(d)}" for d in distances), ""])
+    files = {"comparison.json": payload, "comparison.md": report}
     save(new_run_folder(output_root), files)
     latest = save(output_root / "latest", files)
     if as_json:
         click.echo(payload, nl=False)
         return
     click.echo(ranking_summary(ranking, said))
+    if distances:
+        click.echo("\n".join(["", f"{TITLE}:", *map(one_line, distances), ""]))
     click.echo(f"Saved comparison: {latest['comparison.json']}")
     click.echo(f"Saved report: {latest['comparison.md']}")
 

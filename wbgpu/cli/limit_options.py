@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from wbgpu.cli.policy_options import margins_by_name
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -60,6 +62,19 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _number(
         "--min-confidence-lower-bound",
         "Least lower bound of the interval; needs --bootstrap-samples.",
+    ),
+    click.option(
+        "--distance-margin",
+        "distance_margins",
+        multiple=True,
+        metavar="NAME=NUMBER",
+        callback=margins_by_name,
+        help="Allowed increase of a distance of distributions, such as fvd=10; repeatable. Others "
+        "are shown and not gated.",
+    ),
+    _count(
+        "--min-distance-episodes",
+        "With fewer episodes a distance that has a margin fails. [default: 256]",
     ),
     _number(
         "--max-regret-increase",

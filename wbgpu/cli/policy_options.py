@@ -88,9 +88,10 @@ def policy_from(name: str, project_settings: Mapping[str, Any], flags: Mapping[s
     return load_policy(name, **settings)
 
 
-def _metric_margins(
+def margins_by_name(
     _: click.Context, option: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, float]:
+    """Of an option that is given as ``NAME=NUMBER``, any number of times."""
     margins = {}
     for value in values:
         name, separator, number = value.partition("=")
@@ -100,7 +101,7 @@ def _metric_margins(
             margins[name] = float(number)
         except ValueError:
             raise click.BadParameter(
-                f"expected METRIC=NUMBER, got {value!r}", param=option
+                f"expected {option.metavar}, got {value!r}", param=option
             ) from None
     return margins
 
@@ -119,7 +120,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "metric_margins",
         multiple=True,
         metavar="METRIC=NUMBER",
-        callback=_metric_margins,
+        callback=margins_by_name,
         help="noninferiority: allowed worsening of another mean in its unit, such as "
         "log_loss=0.01; repeatable.",
     ),

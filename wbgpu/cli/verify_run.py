@@ -33,6 +33,11 @@ EXIT_CODES = {"VERIFIED": 0, "FAILED": 1, "NOT VERIFIABLE": 2, "PARTIAL": 3}
     help="Where saved logits lie now. [default: where the result says]",
 )
 @click.option(
+    "--actions",
+    type=click.Path(path_type=Path),
+    help="Where saved actions lie now. [default: where the result says]",
+)
+@click.option(
     "--recompute",
     "num_recomputed",
     default=0,
@@ -48,6 +53,7 @@ def command(
     ground_truth: Path | None,
     predictions: Path | None,
     logits: Path | None,
+    actions: Path | None,
     num_recomputed: int,
     seed: int,
     as_json: bool,
@@ -68,6 +74,7 @@ def command(
         ground_truth=ground_truth,
         predictions=predictions,
         logits=logits,
+        actions=actions,
         num_recomputed=num_recomputed,
         seed=seed,
     )

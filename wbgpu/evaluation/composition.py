@@ -33,6 +33,8 @@ def composed(config_name: str, overrides: tuple[str, ...]) -> DictConfig:
 
 def explain(error: Exception, overrides: Sequence[str], config_name: str) -> ConfigurationError:
     """Turn a composition error of Hydra or OmegaConf into one that names the nearest valid name."""
+    if (twice := metrics_given_twice(overrides)) is not None:
+        return twice
     text = str(error).strip()
     if isinstance(error, OverrideParseException):
         given = error.override or " ".join(overrides)
@@ -53,6 +55,17 @@ def explain(error: Exception, overrides: Sequence[str], config_name: str) -> Con
         # Hydra lists the options of a group itself, but not where a list was chosen from.
         return _unknown(option, f"option of {group!r}", _options(group))
     return ConfigurationError(text)
+
+
+def metrics_given_twice(overrides: Sequence[str]) -> ConfigurationError | None:
+    """A list of metrics and an addition to it: Hydra then keeps the list and drops the addition."""
+    keys = [override.partition("=")[0] for override in overrides]
+    if "metrics" in keys and "+metrics@metrics" in keys:
+        return ConfigurationError(
+            "metrics is given twice, as metrics=... and as +metrics@metrics=...; give one list: "
+            "metrics=[psnr,lpips]"
+        )
+    return None
 
 
 def is_named(overrides: Sequence[str], key: str) -> bool:

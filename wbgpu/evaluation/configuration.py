@@ -16,10 +16,18 @@ from omegaconf.errors import OmegaConfBaseException
 from wbgpu.episodes.layout import Layout
 from wbgpu.episodes.video_folders import VideoFolders
 from wbgpu.errors import ConfigurationError
-from wbgpu.evaluation.composition import composed, explain, is_named, set_value, without_options
+from wbgpu.evaluation.composition import (
+    composed,
+    explain,
+    is_named,
+    metrics_given_twice,
+    set_value,
+    without_options,
+)
 from wbgpu.evaluation.journal import journal_in
-from wbgpu.evaluation.live_configuration import live_from
+from wbgpu.evaluation.live_configuration import actions_from, live_from
 from wbgpu.evaluation.request import EvaluationRequest, resolve_device
+from wbgpu.metrics import FrechetDistance
 from wbgpu.models import WorldModel
 from wbgpu.records.profile import MetricSetting, Profile
 
@@ -91,8 +99,10 @@ def check_metric_names(config: DictConfig, overrides: Sequence[str]) -> None:
     """Refuse two variants of one metric.
 
     Raises:
-        ConfigurationError: fewer metrics than options were chosen.
+        ConfigurationError: fewer metrics than options were chosen, or metrics in two ways.
     """
+    if (twice := metrics_given_twice(overrides)) is not None:
+        raise twice
     for override in overrides:
         key, _, chosen = override.partition("=")
         options = [name for name in re.split(r"[\[\],\s]+", chosen) if name]
@@ -143,6 +153,10 @@ def _request_from(
     has_model = model is not None or config.get("model") is not None
     if has_model and OmegaConf.is_missing(config.suite, "predictions"):
         config.suite.predictions = None
+    if config.get("action_adapter") is not None:
+        raise ConfigurationError(
+            "action_adapter: say whose it is: +action_adapter@metrics.action_following.adapter=..."
+        )
     missing = sorted(OmegaConf.missing_keys(config))
     if missing:
         instead = ", or model=..." if missing == ["suite.predictions"] else ""
@@ -171,6 +185,7 @@ def _request_from(
         metrics = {
             str(name): instantiate(entry) for name, entry in (config.get("metrics") or {}).items()
         }
+        distances = _distances(config)
     except Exception as error:
         if isinstance(error.__cause__, ConfigurationError):
             raise ConfigurationError(str(error.__cause__)) from error
@@ -184,6 +199,8 @@ def _request_from(
         live=live,
         decoder=decoder,
         metrics=metrics,
+        distances=distances,
+        actions=None if live is not None else actions_from(config),
         logits=None
         if suite.get("logits") is None
         else Path(_of_type(suite, "logits", str, "suite")),
@@ -222,6 +239,19 @@ def _float_range(suite: DictConfig) -> tuple[float, float] | None:
         return None
     # Checked by the request.
     return tuple(given) if isinstance(given, ListConfig) else given
+
+
+def _distances(config: DictConfig) -> dict[str, FrechetDistance]:
+    distances = {}
+    for name, entry in (config.get("distribution_metrics") or {}).items():
+        distance = instantiate(entry)
+        if not isinstance(distance, FrechetDistance):
+            raise ConfigurationError(
+                f"distribution_metrics.{name}: expected a FrechetDistance, got "
+                f"{type(distance).__name__}; metrics of episodes belong under metrics"
+            )
+        distances[str(name)] = distance
+    return distances
 
 
 def _layout(suite: DictConfig) -> Layout:

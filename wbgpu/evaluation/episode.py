@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from wbgpu.aggregate.composite import episode_composite, prefix_composites
 from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.errors import WbgpuError
+from wbgpu.evaluation.networks import EpisodeNetworks
 from wbgpu.evaluation.tracking import EpisodeTracks
-from wbgpu.metrics import EpisodeMetric, HorizonMetric, TrackMetric
+from wbgpu.metrics import EpisodeMetric, FrameValueMetric, HorizonMetric, TrackMetric
 from wbgpu.records.metric import MetricInfo, MetricOutcome
 from wbgpu.records.profile import REASONS_WITHOUT_SIGNALS, Profile, worldbench_metric_info
 from wbgpu.records.suite import EpisodeFailure, EpisodeResult
@@ -31,6 +32,7 @@ class MeasuredEpisode:
         own_statistics: of the predictions in their own size and length, for metrics that look at
             nothing else; ``None`` where these are the target's.
         tracks: for the metrics that need them.
+        networks: likewise.
         num_more_steps: predicted frames past the last step that such metrics look at.
     """
 
@@ -40,6 +42,7 @@ class MeasuredEpisode:
     token_log_loss: MetricOutcome | None = None
     own_statistics: FrameStatistics | None = None
     tracks: EpisodeTracks | None = None
+    networks: EpisodeNetworks | None = None
     num_more_steps: int = 0
 
 
@@ -64,6 +67,8 @@ def scored_episodes(
         for name, metric in metrics.items():
             if isinstance(metric, TrackMetric):
                 by_metric[name] = [_track_outcome(metric, episode) for episode in measured]
+            elif isinstance(metric, FrameValueMetric):
+                by_metric[name] = [_network_outcome(metric, episode) for episode in measured]
             elif isinstance(metric, HorizonMetric):
                 by_metric[name] = _outcomes(metric, statistics if metric.looks_at_target else own)
     rows = iter(range(len(measured)))
@@ -141,6 +146,14 @@ def _looks_at_prediction_alone(metric: EpisodeMetric) -> bool:
     if isinstance(metric, TrackMetric):
         return metric.sides == {"prediction"}
     return isinstance(metric, HorizonMetric) and not metric.looks_at_target
+
+
+def _network_outcome(metric: FrameValueMetric, episode: MeasuredEpisode) -> MetricOutcome:
+    try:
+        assert episode.networks is not None
+        return episode.networks.outcome(metric)
+    except Exception as error:
+        return _error(metric, error)
 
 
 def _error(metric: EpisodeMetric, error: Exception) -> MetricOutcome:

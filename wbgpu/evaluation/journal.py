@@ -20,12 +20,14 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
 from wbgpu.errors import JournalError
+from wbgpu.evaluation.feature_payload import features_payload, parse_features
+from wbgpu.records.distribution_distance import Features
 from wbgpu.records.metric import MetricOutcome
 from wbgpu.records.suite import EpisodeFailure, EpisodeResult
 from wbgpu.records.video import Alignment, VideoInfo
@@ -48,10 +50,12 @@ class FinishedEpisode:
     Attributes:
         episode: the record.
         input_sha256: of its files, by ``role/episode_id``.
+        features: for distances of distributions, which are of all episodes.
     """
 
     episode: EpisodeResult
     input_sha256: Mapping[str, str]
+    features: Features = field(default_factory=dict)
 
 
 class Journal:
@@ -100,12 +104,18 @@ class Journal:
                 raise
         self._pool = ThreadPoolExecutor(1, "wbgpu-journal")
 
-    def append(self, episode: EpisodeResult, input_sha256: Callable[[], Mapping[str, str]]) -> None:
+    def append(
+        self,
+        episode: EpisodeResult,
+        input_sha256: Callable[[], Mapping[str, str]],
+        features: Features | None = None,
+    ) -> None:
         """Write a line soon; failures are left out, so that a resumed run tries them again.
 
         Args:
             episode: the record.
             input_sha256: of its files; called on the journal's thread.
+            features: see `FinishedEpisode`.
 
         Raises:
             OSError: an earlier line could not be written, such as on a full disk.
@@ -114,13 +124,16 @@ class Journal:
             return
         if self._error is not None:
             raise self._error
-        self._pool.submit(self._append, episode, input_sha256)
+        self._pool.submit(self._append, episode, input_sha256, features or {})
 
     def _append(
-        self, episode: EpisodeResult, input_sha256: Callable[[], Mapping[str, str]]
+        self,
+        episode: EpisodeResult,
+        input_sha256: Callable[[], Mapping[str, str]],
+        features: Features,
     ) -> None:
         try:
-            row = {"episode": episode, "input_sha256": input_sha256()}
+            row = _row(FinishedEpisode(episode, input_sha256(), features))
             # Not before: a run that finishes no episode leaves no file.
             self._write(self._handle or self._open(), row)
         except Exception as error:
@@ -171,7 +184,7 @@ class Journal:
             known = set(self.finished)
             self._add(other, whole)
             for episode_id in sorted(set(self.finished) - known):
-                self._write(handle, vars(self.finished[episode_id]))
+                self._write(handle, _row(self.finished[episode_id]))
         other.unlink()
 
     def _add(self, path: Path, data: bytes) -> None:
@@ -196,7 +209,10 @@ class Journal:
             if row is not None:
                 episode = _episode(row["episode"])
                 self.finished.setdefault(
-                    episode.episode_id, FinishedEpisode(episode, row["input_sha256"])
+                    episode.episode_id,
+                    FinishedEpisode(
+                        episode, row["input_sha256"], parse_features(row.get("features", {}))
+                    ),
                 )
 
 
@@ -271,6 +287,11 @@ def _lock(handle: BinaryIO, path: Path) -> None:
             ) from None
         except OSError:
             pass  # some network file systems have no locks
+
+
+def _row(finished: FinishedEpisode) -> dict[str, Any]:
+    row = {"episode": finished.episode, "input_sha256": finished.input_sha256}
+    return row | ({"features": features_payload(finished.features)} if finished.features else {})
 
 
 def _write(handle: BinaryIO, document: Mapping[str, Any]) -> None:

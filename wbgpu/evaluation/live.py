@@ -39,7 +39,7 @@ def live_loader(
         ConfigurationError, InputError: the model cannot be made, actions do not pair up, or saved
             predictions would replace ground truth.
     """
-    actions = request.actions(pairs)
+    actions = request.actions_of_model(pairs)
     save = None
     if live.save_predictions is not None:
         save = SavedPredictions(live.save_predictions, pairs)

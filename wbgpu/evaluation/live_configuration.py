@@ -62,17 +62,16 @@ def live_from(config: DictConfig, given: WorldModel | None = None) -> LiveModel 
             the key.
     """
     model = config.get("model")
-    actions = _path(config.suite, "actions", "suite.actions")
+    actions = actions_from(config)
     save = _path(config, "save_predictions", "save_predictions")
     if given is not None:
         return _live_object(config, given, actions, save)
     if model is None:
-        for key, value in (("suite.actions", actions), ("save_predictions", save)):
-            if value is not None:
-                raise ConfigurationError(
-                    f"{key}: saved predictions need none; it is for a model that predicts "
-                    "(model=...)"
-                )
+        if save is not None:
+            raise ConfigurationError(
+                "save_predictions: there are saved predictions already; it is for a model that "
+                "predicts (model=...)"
+            )
         return None
     if not isinstance(model, DictConfig) or "_target_" not in model:
         raise ConfigurationError(f"model: expected an option of configs/model, got {model!r}")
@@ -89,6 +88,11 @@ def live_from(config: DictConfig, given: WorldModel | None = None) -> LiveModel 
         batch_size=_int(config, "batch_size", 1),
         seed=_int(config, "seed", 0),
     )
+
+
+def actions_from(config: DictConfig) -> Path | None:
+    """The folder of saved actions of a composed configuration, if it names one."""
+    return _path(config.suite, "actions", "suite.actions")
 
 
 def _live_object(

@@ -22,6 +22,7 @@ from wbgpu.evaluation.module import EvaluationModule
 from wbgpu.evaluation.progress import EvaluationProgress
 from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.evaluation.steps import LoopSteps
+from wbgpu.records.distribution_distance import Features
 from wbgpu.records.metric import MetricOutcome
 from wbgpu.records.suite import EpisodeResult
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
@@ -36,11 +37,11 @@ def measure(
     indices: Sequence[int],
     device: torch.device,
     *,
-    on_episode: Callable[[EpisodeResult], None] | None = None,
+    on_episode: Callable[[EpisodeResult, Features], None] | None = None,
     num_sharing: int = 1,
     show_progress: bool = False,
     timeline: Timeline = NO_TIMELINE,
-) -> dict[int, EpisodeResult]:
+) -> tuple[dict[int, EpisodeResult], dict[int, Features]]:
     """Evaluate some of the request's episodes.
 
     Args:
@@ -49,16 +50,16 @@ def measure(
         logits: of all, by episode id.
         indices: of those to evaluate, rising.
         device: where to compute.
-        on_episode: is given each episode's record as soon as it is complete.
+        on_episode: is given each episode's record and features as soon as they are complete.
         num_sharing: processes on this machine that evaluate at the same time.
         show_progress: show a progress bar on standard error.
         timeline: measures the stages.
 
     Returns:
-        The record of each, scored or failed, by index.
+        The record of each, scored or failed, and the features of each that was scored, by index.
     """
     if not indices:
-        return {}
+        return {}, {}
     num_workers = request.num_workers
     if num_workers is None and num_sharing > 1:
         num_workers = max(1, min(4, (os.cpu_count() or 1) // num_sharing))
@@ -96,7 +97,7 @@ def measure(
     module = EvaluationModule(request, pairs, logits, timeline, on_episode, token_losses)
     steps = LoopSteps(loader, each_episode=request.live is not None)
     run_module(module, steps, device, len(indices), show_progress=show_progress)
-    return module.episodes
+    return module.episodes, module.features
 
 
 def run_module(

@@ -18,10 +18,12 @@ from wbgpu.episodes.logits import LogitFiles
 from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.evaluation.episode import MeasuredEpisode, failed_episode, scored_episodes
 from wbgpu.evaluation.exact_arithmetic import exact_arithmetic
+from wbgpu.evaluation.networks import EpisodeNetworks
 from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.evaluation.token_losses import token_log_loss
 from wbgpu.evaluation.tracking import EpisodeTracks
-from wbgpu.metrics import HorizonMetric, TrackMetric
+from wbgpu.metrics import FrameValueMetric, HorizonMetric, TrackMetric
+from wbgpu.records.distribution_distance import Features
 from wbgpu.records.metric import MetricOutcome
 from wbgpu.records.suite import EpisodeResult
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
@@ -45,13 +47,15 @@ class EvaluationModule(LightningModule):
 
     Attributes:
         episodes: the record of each episode, scored or failed, by its index.
+        features: of each scored episode, by its index and the name of a distance of distributions;
+            there before the episode's record.
 
     Args:
         request: metrics, profile and path of the statistics.
         pairs: the episodes, by index.
         logits: saved logits by episode id, or none.
         timeline: measures statistics and scoring.
-        on_episode: is given each episode's record as soon as it is complete.
+        on_episode: is given each episode's record and features as soon as they are complete.
         live_token_losses: of the logits that a model predicts, by episode index; filled by the
             loader before it closes the episode.
     """
@@ -62,7 +66,7 @@ class EvaluationModule(LightningModule):
         pairs: Sequence[EpisodePair],
         logits: Mapping[str, LogitFiles],
         timeline: Timeline = NO_TIMELINE,
-        on_episode: Callable[[EpisodeResult], None] | None = None,
+        on_episode: Callable[[EpisodeResult, Features], None] | None = None,
         live_token_losses: Mapping[int, MetricOutcome] = MappingProxyType({}),
     ) -> None:
         super().__init__()
@@ -84,14 +88,19 @@ class EvaluationModule(LightningModule):
             )
         )
         self._track_metrics = [m for m in request.metrics.values() if isinstance(m, TrackMetric)]
+        self._frame_value_metrics = [
+            m for m in request.metrics.values() if isinstance(m, FrameValueMetric)
+        ]
         self._alignments: dict[int, Alignment] = {}
         self._chunks: dict[int, list[FrameStatistics]] = {}
         self._own_chunks: dict[int, list[FrameStatistics]] = {}
         self._rests: dict[int, list[FrameStatistics]] = {}
         self._tracks: dict[int, EpisodeTracks] = {}
+        self._networks: dict[int, EpisodeNetworks] = {}
         self._measured: dict[int, MeasuredEpisode] = {}
         self._scored_at = 0.0
         self.episodes: dict[int, EpisodeResult] = {}
+        self.features: dict[int, Features] = {}
 
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int
@@ -104,6 +113,8 @@ class EvaluationModule(LightningModule):
         frame = torch.zeros((1, 1, 3, 7, 7), dtype=torch.uint8, device=self.device)
         with self._timeline.span("load kernels"), exact_arithmetic():
             self._frame_statistics(FrameBatch.from_videos(frame, frame, frame[0]))
+            for network in (*self._frame_value_metrics, *self._request.distances.values()):
+                network.to(self.device)
 
     def test_step(self, items: Sequence[LoaderItem], index: int) -> None:
         """Take the loader's next items."""
@@ -132,13 +143,23 @@ class EvaluationModule(LightningModule):
                 self._pairs[item.episode_index],
                 item.alignment.num_context,
             )
+            target = item.alignment.target
+            self._networks[item.episode_index] = EpisodeNetworks(
+                self._frame_value_metrics, self._request.distances, (target.height, target.width)
+            )
         elif isinstance(item, EpisodeClosed):
             self._close(item.episode_index)
         elif isinstance(item, PredictionRest):
             self._measure_rest(item)
         else:
             self._alignments.pop(item.episode_index, None)
-            for table in (self._chunks, self._own_chunks, self._rests, self._tracks):
+            for table in (
+                self._chunks,
+                self._own_chunks,
+                self._rests,
+                self._tracks,
+                self._networks,
+            ):
                 table.pop(item.episode_index, None)
             pair = self._pairs[item.episode_index]
             self._record(item.episode_index, failed_episode(pair, item.error))
@@ -147,7 +168,13 @@ class EvaluationModule(LightningModule):
         chunks, own, rest = (t.pop(index) for t in (self._chunks, self._own_chunks, self._rests))
         if rest and not own:
             own = [chunk.select(rest[0].present()) for chunk in chunks]
+        statistics = _whole(chunks)
         pair, alignment = self._pairs[index], self._alignments.pop(index)
+        networks = self._networks.pop(index)
+        if networks.is_wanted:
+            with self._timeline.span("networks"):
+                networks.close()
+        self.features[index] = networks.features() if statistics is not None else {}
         files = self._logits.get(pair.episode_id)
         tokens = self._live_token_losses.get(index)
         if files is not None:
@@ -158,10 +185,11 @@ class EvaluationModule(LightningModule):
         self._measured[index] = MeasuredEpisode(
             pair,
             alignment,
-            _whole(chunks),
+            statistics,
             tokens,
             _whole([*own, *rest]),
             self._tracks.pop(index),
+            networks,
             sum(part.shape[0] for part in rest),
         )
         most = max(episode.alignment.num_steps for episode in self._measured.values())
@@ -184,7 +212,7 @@ class EvaluationModule(LightningModule):
     def _record(self, index: int, episode: EpisodeResult) -> None:
         self.episodes[index] = episode
         if self._on_episode is not None:
-            self._on_episode(episode)
+            self._on_episode(episode, self.features.get(index, {}))
 
     def _measure(self, window: Window) -> None:
         batch = FrameBatch(
@@ -202,7 +230,7 @@ class EvaluationModule(LightningModule):
         changes = np.flatnonzero(np.diff(window.episode_index)) + 1
         for start, stop in pairwise([0, *changes.tolist(), len(window.step)]):
             self._chunks[int(window.episode_index[start])].append(statistics[start:stop])
-            self._track(window, start, stop)
+            self._look(window, start, stop)
         if window.own_prediction is not None and self._own_groups:
             own = replace(batch, target=window.own_prediction, prediction=window.own_prediction)
             own = replace(own, context=None, context_row=torch.full_like(own.context_row, -1))
@@ -227,16 +255,20 @@ class EvaluationModule(LightningModule):
         with self._timeline.span("track", num_frames, frames.numel()):
             self._tracks[rest.episode_index].take_rest(frames[1:])
 
-    def _track(self, window: Window, start: int, stop: int) -> None:
-        tracks = self._tracks[int(window.episode_index[start])]
-        if not tracks.is_wanted:
-            return
+    def _look(self, window: Window, start: int, stop: int) -> None:
+        """Show an episode's frames to what wants to see them and not statistics alone."""
+        index = int(window.episode_index[start])
+        tracks, networks = self._tracks[index], self._networks[index]
         # Frames that no row scores come first.
         frames = slice(*(len(window.target) - len(window.step) + row for row in (start, stop)))
         prediction, target = window.prediction[frames], window.target[frames]
         own = prediction if window.own_prediction is None else window.own_prediction[frames]
-        with self._timeline.span("track", stop - start, target.numel()):
-            tracks.take(prediction=prediction, target=target, own_prediction=own)
+        if tracks.is_wanted:
+            with self._timeline.span("track", stop - start, target.numel()):
+                tracks.take(prediction=prediction, target=target, own_prediction=own)
+        if networks.is_wanted:
+            with self._timeline.span("networks", 2 * (stop - start), 2 * target.numel()):
+                networks.take(prediction, target)
 
     def _frame_statistics(
         self, batch: FrameBatch, groups: frozenset[str] | None = None

@@ -12,16 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from wbgpu.episodes.actions import find_actions
+from wbgpu.episodes.actions import find_actions, read_actions
 from wbgpu.episodes.layout import Layout
 from wbgpu.episodes.logits import LogitFiles, find_logits
 from wbgpu.episodes.pairing import Episode, EpisodePair
 from wbgpu.episodes.video_folders import VideoFolders
 from wbgpu.errors import ConfigurationError
 from wbgpu.evaluation.live_model import LiveModel
-from wbgpu.metrics import EpisodeMetric
+from wbgpu.metrics import EpisodeMetric, FrechetDistance, TrackMetric
 from wbgpu.records.clip import Clip
 from wbgpu.records.profile import REASONS_WITHOUT_SIGNALS, MetricSetting, Profile
+from wbgpu.records.signals import EpisodeSignals
 from wbgpu.records.suite import ResultType
 from wbgpu.records.video import AlignmentPolicy, ResizeRule
 from wbgpu.statistics import PATHS
@@ -40,12 +41,15 @@ class EvaluationRequest:
             where there is a model, or where they lie within the suite.
         decoder: how videos become frames.
         metrics: by name; composite metrics among them are weighed by ``profile``.
+        distances: of the suite as a whole, by name, in no composite.
         layout: how the suite lies on disk.
         live: the model that predicts, or ``None`` for saved predictions.
         logits: folder of saved logits of the same episodes, or ``None``; see
             `wbgpu.episodes.logits`. Not with a model.
         float_range: what black and white are in predictions that are arrays of floats; ``None``
             refuses them.
+        actions: saved actions of the same episodes for metrics that look at them, or ``None``; see
+            `wbgpu.episodes.actions`. Of a model that is run, they are those of ``live``.
         num_context: leading frames of every video that are not scored.
         alignment: ``strict`` or ``safe``.
         max_mismatch_ratio, max_mismatch_frames: of ``safe``.
@@ -80,10 +84,12 @@ class EvaluationRequest:
     predictions: Path | None
     decoder: Decoder
     metrics: Mapping[str, EpisodeMetric]
+    distances: Mapping[str, FrechetDistance] = field(default_factory=dict)
     layout: Layout = field(default_factory=VideoFolders)
     live: LiveModel | None = None
     logits: Path | None = None
     float_range: tuple[float, float] | None = None
+    actions: Path | None = None
     num_context: int = 0
     alignment: AlignmentPolicy = "strict"
     max_mismatch_ratio: float = 0.25
@@ -156,6 +162,12 @@ class EvaluationRequest:
             )
         if not self.metrics:
             raise ConfigurationError("metrics: at least one metric must be chosen")
+        for key, distance in self.distances.items():
+            if distance.name != key:
+                raise ConfigurationError(
+                    f"distribution_metrics.{key}: its name is {distance.name!r}; set "
+                    f"distribution_metrics.{key}.name={key}"
+                )
         self._check_predictions()
 
     @property
@@ -236,11 +248,34 @@ class EvaluationRequest:
         Raises:
             InputError, PairingError: as :mod:`wbgpu.episodes.actions` says.
         """
-        if self.live is None or self.live.actions is None:
-            return {}
-        return find_actions(self.live.actions, [pair.episode_id for pair in pairs])
+        root = self.actions if self.live is None else self.live.actions
+        return {} if root is None else find_actions(root, [pair.episode_id for pair in pairs])
 
-    def actions(self, pairs: Sequence[Episode]) -> Mapping[str, Path | npt.NDArray[np.float32]]:
+    def with_actions(self, pairs: Sequence[EpisodePair]) -> tuple[EpisodePair, ...]:
+        """The episodes with saved actions as their signals, where a metric looks at them.
+
+        Raises:
+            InputError, PairingError: as :mod:`wbgpu.episodes.actions` says.
+        """
+        if not self._looks_at_actions:
+            return tuple(pairs)
+        files = self.action_files(pairs)
+        return tuple(
+            pair
+            if pair.episode_id not in files
+            else replace(
+                pair,
+                signals=replace(
+                    pair.signals or EpisodeSignals(),
+                    action_vectors=read_actions(files[pair.episode_id]),
+                ),
+            )
+            for pair in pairs
+        )
+
+    def actions_of_model(
+        self, pairs: Sequence[Episode]
+    ) -> Mapping[str, Path | npt.NDArray[np.float32]]:
         """What a model is told by episode id: saved actions, else those of the suite.
 
         Raises:
@@ -254,6 +289,10 @@ class EvaluationRequest:
             if pair.signals is not None and pair.signals.action_vectors is not None
         }
 
+    @property
+    def _looks_at_actions(self) -> bool:
+        return any(isinstance(m, TrackMetric) and m.needs_actions for m in self.metrics.values())
+
     def _check_predictions(self) -> None:
         if self.predictions is not None and self.live is not None:
             raise ConfigurationError(
@@ -263,6 +302,11 @@ class EvaluationRequest:
         if self.live is not None and self.logits is not None:
             raise ConfigurationError(
                 "suite.logits: saved logits belong to saved predictions; a model brings its own"
+            )
+        if self.actions is not None and not self._looks_at_actions:
+            raise ConfigurationError(
+                "suite.actions: neither a model (model=...) nor a chosen metric looks at actions; "
+                "leave it out, or choose one that does: +metrics@metrics=action_following"
             )
 
 

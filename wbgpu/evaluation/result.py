@@ -14,6 +14,7 @@ from wbgpu.evaluation.episode import unmeasured_infos
 from wbgpu.evaluation.request import EvaluationRequest, device_name
 from wbgpu.evaluation.token_losses import TOKEN_LOG_LOSS
 from wbgpu.records.created_at import created_at
+from wbgpu.records.distribution_distance import DistributionDistance
 from wbgpu.records.metric import MetricInfo
 from wbgpu.records.suite import (
     SCHEMA_VERSION,
@@ -34,6 +35,7 @@ def suite_result(
     device: torch.device,
     identifier: str | None,
     input_sha256: Mapping[str, str],
+    distances: tuple[DistributionDistance, ...] = (),
 ) -> SuiteResult:
     """Put the episodes together, always in the same order.
 
@@ -43,6 +45,7 @@ def suite_result(
         device: where it was measured.
         identifier: of the ground truth, or ``None``.
         input_sha256: by ``role/episode_id``.
+        distances: of the suite as a whole.
     """
     profile = request.measured_profile
     has_logits = any(TOKEN_LOG_LOSS.name in episode.metrics for episode in episodes)
@@ -84,6 +87,7 @@ def suite_result(
             command=request.command_line,
         ),
         notes=request.notes,
+        distribution_distances=distances,
     )
 
 
@@ -100,7 +104,9 @@ def journal_header(
     kept = {
         key: value for key, value in request.configuration.items() if key not in _NOT_OF_EPISODES
     }
+    distances = {name: distance.metric_id for name, distance in request.distances.items()}
     return {
+        **({"distribution_distances": distances} if distances else {}),
         "ground_truth": str(request.ground_truth),
         "predictions": request.predictions_root,
         "logits": None if request.logits is None else str(request.logits),

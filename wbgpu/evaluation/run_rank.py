@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from wbgpu.errors import JournalError, NothingScoredError, RankError
+from wbgpu.evaluation.distances import distribution_distances
 from wbgpu.evaluation.inputs import InputDigests
 from wbgpu.evaluation.journal import FinishedEpisode, Journal
 from wbgpu.evaluation.measure import measure
@@ -19,6 +20,7 @@ from wbgpu.evaluation.ranks import Ranks, rank_device
 from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.evaluation.result import journal_header, suite_result
 from wbgpu.evaluation.sharding import episode_cost, shards
+from wbgpu.records.distribution_distance import Features
 from wbgpu.records.suite import EpisodeResult, SuiteResult
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
 
@@ -64,12 +66,14 @@ def run_rank(
     for row in in_order:
         input_sha256 |= row.input_sha256
     with timeline.span("summarize"):
+        distances = distribution_distances(request.distances, in_order)
         return suite_result(
             request,
             tuple(row.episode for row in in_order),
             plan.device,
             rows[0].dataset_identifier,
             input_sha256,
+            distances,
         )
 
 
@@ -106,7 +110,7 @@ class _Part:
         """Look at the inputs; on rank 0 also open the journal and deal out what it lacks."""
         request, ranks = self._request, self._ranks
         self._device = rank_device(request.device, ranks.local_rank, ranks.local_size)
-        self._pairs = request.pairs()
+        self._pairs = request.with_actions(request.pairs())
         self._logits = request.logit_files(self._pairs)
         actions = request.action_files(self._pairs)
         self._digests = InputDigests(
@@ -146,10 +150,10 @@ class _Part:
                 Journal(plan.journal, plan.journal_header, rank=rank)
             )
 
-        def record(episode: EpisodeResult) -> None:
+        def record(episode: EpisodeResult, features: Features) -> None:
             if self._journal is not None:
                 index = self._index_of[episode.episode_id]
-                self._journal.append(episode, lambda: self._digests.of(index))
+                self._journal.append(episode, lambda: self._digests.of(index), features)
             if on_episode is not None:
                 on_episode(episode)
 
@@ -158,7 +162,7 @@ class _Part:
             identifier = pool.submit(read, frozenset(mine))
             try:
                 with self._journal or nullcontext():
-                    episodes = measure(
+                    episodes, features = measure(
                         self._request,
                         self._pairs,
                         self._logits,
@@ -173,7 +177,7 @@ class _Part:
                 self._digests.stop()
                 raise
         measured = {
-            index: FinishedEpisode(episode, self._digests.of(index))
+            index: FinishedEpisode(episode, self._digests.of(index), features.get(index, {}))
             for index, episode in episodes.items()
         }
         return _Rows({**self._resumed, **measured}, identifier.result())

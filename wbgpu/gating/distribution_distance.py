@@ -7,13 +7,11 @@ says more about how many there are than about the model. Under the minimum the g
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from wbgpu.errors import ConfigurationError, IncompatibleResultsError
-from wbgpu.records.comparison import Failure
-from wbgpu.records.distribution_distance import DistributionDistance
-
-MIN_EPISODES = 256
-"""An eighth of the 2,048 videos that papers compare; ten say nothing whatever their distance."""
+from wbgpu.records.comparison import Comparison, Failure
+from wbgpu.records.distribution_distance import MIN_EPISODES, DistributionDistance
 
 
 def distance_failures(
@@ -36,26 +34,13 @@ def distance_failures(
 
     Raises:
         ConfigurationError: a limit out of range.
-        IncompatibleResultsError: distances under different ids, or of different numbers of
-            episodes, whose biases differ.
+        IncompatibleResultsError: distances under different ids.
     """
-    if not (math.isfinite(max_increase) and max_increase >= 0):
-        raise ConfigurationError(f"max_increase: expected a number >= 0, got {max_increase!r}")
-    if min_episodes < 2:
-        raise ConfigurationError(f"min_episodes: expected at least 2, got {min_episodes!r}")
+    check_limits({candidate.name: max_increase}, min_episodes)
     if baseline.metric_id != candidate.metric_id:
         raise IncompatibleResultsError(
             f"{baseline.name}: baseline is {baseline.metric_id!r} and candidate "
             f"{candidate.metric_id!r}; measure both with one extractor and the same settings"
-        )
-    if (baseline.num_episodes, baseline.num_observations) != (
-        candidate.num_episodes,
-        candidate.num_observations,
-    ):
-        raise IncompatibleResultsError(
-            f"{baseline.name}: baseline has {baseline.num_episodes} episodes "
-            f"({baseline.num_observations} observations) and candidate {candidate.num_episodes} "
-            f"({candidate.num_observations}); the distance depends on how many there are"
         )
     numbers = {
         "metric": candidate.name,
@@ -63,8 +48,17 @@ def distance_failures(
         "num_features": candidate.num_features,
         "rank_deficiency": candidate.rank_deficiency,
     }
-    if candidate.num_episodes < min_episodes:
-        return [Failure("distance_episodes", {**numbers, "minimum": min_episodes})]
+    fewest = min(baseline.num_episodes, candidate.num_episodes)
+    if fewest < min_episodes:
+        counts = {"num_episodes": fewest, "minimum": min_episodes}
+        return [Failure("distance_episodes", numbers | counts)]
+    if not candidate.is_of_as_many_as(baseline):
+        # A failed episode on one side: the biases differ.
+        counted = (
+            f"it is of {baseline.num_observations} and {candidate.num_observations} observations, "
+            "and depends on how many there are"
+        )
+        return [Failure("distance_unavailable", {**numbers, "reason": counted})]
     if baseline.value is None or candidate.value is None:
         reason = candidate.reason or baseline.reason
         return [Failure("distance_unavailable", {**numbers, "reason": reason})]
@@ -73,3 +67,53 @@ def distance_failures(
         values = {"baseline": baseline.value, "candidate": candidate.value, "change": change}
         return [Failure("distance_increase", {**numbers, **values, "allowed": max_increase})]
     return []
+
+
+def distance_beyond_margin(
+    comparison: Comparison, margins: Mapping[str, float], min_episodes: int
+) -> list[Failure]:
+    """A distance that has a margin is worse by more, or cannot be judged.
+
+    Args:
+        comparison: of two results.
+        margins: by name, allowed increase. Distances without one are shown and not gated.
+        min_episodes: see `distance_failures`.
+    """
+    failures = []
+    for name, margin in margins.items():
+        before, after = (
+            next((d for d in result.distribution_distances if d.name == name), None)
+            for result in (comparison.baseline, comparison.candidate)
+        )
+        if before is None or after is None:
+            lacking = [
+                side
+                for side, found in (("baseline", before), ("candidate", after))
+                if found is None
+            ]
+            reason = f"it was not measured in the {' and the '.join(lacking)}"
+            failures.append(Failure("distance_unavailable", {"metric": name, "reason": reason}))
+        else:
+            failures += distance_failures(before, after, margin, min_episodes)
+    return failures
+
+
+def check_limits(margins: Mapping[str, float], min_episodes: int) -> dict[str, float]:
+    """The margins as floats.
+
+    Raises:
+        ConfigurationError: one is out of range; the message begins with its setting.
+    """
+    if not isinstance(margins, Mapping):
+        raise ConfigurationError(f"distance_margins: expected margins by name, got {margins!r}")
+    for name, margin in margins.items():
+        is_number = isinstance(margin, (int, float)) and not isinstance(margin, bool)
+        if not is_number or not (math.isfinite(margin) and margin >= 0):
+            raise ConfigurationError(
+                f"distance_margins.{name}: expected a finite number >= 0, got {margin!r}"
+            )
+    if isinstance(min_episodes, bool) or not isinstance(min_episodes, int) or min_episodes < 2:
+        raise ConfigurationError(
+            f"min_distance_episodes: expected an integer >= 2, got {min_episodes!r}"
+        )
+    return {str(name): float(margin) for name, margin in margins.items()}

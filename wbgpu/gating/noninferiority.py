@@ -17,6 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wbgpu.errors import ConfigurationError
+from wbgpu.gating.distribution_distance import (
+    check_limits,
+    distance_beyond_margin,
+)
 from wbgpu.gating.regret_policy import (
     REGRET_TOLERANCE,
     RegretThresholds,
@@ -36,6 +40,7 @@ from wbgpu.gating.rules import (
 )
 from wbgpu.gating.thresholds import Thresholds
 from wbgpu.records.comparison import Comparison, Failure, Status, Verdict
+from wbgpu.records.distribution_distance import MIN_EPISODES
 from wbgpu.records.evidence import (
     LARGEST_CHANGE,
     MIN_TESTED_UNITS,
@@ -84,7 +89,8 @@ class Noninferiority:
         seed: of the bootstrap and of random sign patterns.
         fail_inconclusive: treat what is not decided as a FAIL.
         required_metrics, min_metric_count, min_metric_coverage, min_configured_weight_coverage,
-            strict_config_match: as of :class:`wbgpu.gating.thresholds.Thresholds`.
+            strict_config_match, distance_margins, min_distance_episodes: as of
+            :class:`wbgpu.gating.thresholds.Thresholds`.
 
     Raises:
         ConfigurationError: a value is not finite, out of range or of the wrong type.
@@ -103,6 +109,8 @@ class Noninferiority:
     min_metric_coverage: float = 0.0
     min_configured_weight_coverage: float = 0.0
     strict_config_match: bool = True
+    distance_margins: Mapping[str, float] = field(default_factory=dict)
+    min_distance_episodes: int = MIN_EPISODES
 
     def __post_init__(self) -> None:
         for name in ("margin", "regret_margin"):
@@ -120,6 +128,8 @@ class Noninferiority:
             for name, value in self.metric_margins.items()
         }
         object.__setattr__(self, "metric_margins", margins)
+        distances = check_limits(self.distance_margins, self.min_distance_episodes)
+        object.__setattr__(self, "distance_margins", distances)
         level = self.confidence_level
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
             raise ConfigurationError(
@@ -164,6 +174,7 @@ class Noninferiority:
         return settings | {
             "horizon_margin": self.margin_at_horizons,
             "metric_margins": dict(self.metric_margins),
+            "distance_margins": dict(self.distance_margins),
             "required_metrics": list(self.required_metrics),
         }
 
@@ -270,6 +281,9 @@ def decide_noninferiority(
         *_missing(evidence, settings),
         *beyond_margin(evidence),
         *horizon_beyond_margin(horizon_tests, settings),
+        *distance_beyond_margin(
+            comparison, settings.distance_margins, settings.min_distance_episodes
+        ),
         *([] if regret is None else infinite_loss(regret, RegretThresholds())),
     ]
     open_questions = undecided(evidence)

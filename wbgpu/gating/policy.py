@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wbgpu.errors import ConfigurationError
+from wbgpu.gating.distribution_distance import distance_beyond_margin
 from wbgpu.gating.rules import OWN_RULES, WORLDBENCH_RULES, confidence_lower_bound
 from wbgpu.gating.thresholds import Thresholds
 from wbgpu.records.comparison import SMALL_SAMPLE, Comparison, Interval, Verdict
@@ -34,6 +35,9 @@ def decide(
         *(failure for rule in WORLDBENCH_RULES for failure in rule(comparison, thresholds)),
         *confidence_lower_bound(interval, thresholds),
         *(failure for rule in OWN_RULES for failure in rule(comparison, thresholds)),
+        *distance_beyond_margin(
+            comparison, thresholds.distance_margins, thresholds.min_distance_episodes
+        ),
     ]
     warnings = list(comparison.warnings)
     if not thresholds.strict_config_match:

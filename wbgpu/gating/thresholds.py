@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from wbgpu.errors import ConfigurationError
+from wbgpu.gating.distribution_distance import check_limits
 from wbgpu.records.comparison import GATE_DEFAULTS
+from wbgpu.records.distribution_distance import MIN_EPISODES
 
 _MAXIMA: Mapping[str, float] = {
     "min_metric_coverage": 1.0,
@@ -16,6 +18,7 @@ _MAXIMA: Mapping[str, float] = {
 }
 _COUNTS = ("min_metric_count", "max_episode_regressions", "bootstrap_samples", "bootstrap_seed")
 _SIGNED = ("min_composite_improvement", "min_confidence_lower_bound")
+_OF_DISTANCES = ("distance_margins", "min_distance_episodes")
 _OPTIONAL = ("max_episode_regressions", *_SIGNED)
 
 
@@ -39,6 +42,9 @@ class Thresholds:
         bootstrap_seed: its seed.
         confidence_level: of the interval, between 0 and 1, both excluded.
         min_confidence_lower_bound: least lower end of the interval; needs ``bootstrap_samples``.
+        distance_margins: by name, allowed increase of a distance of distributions, such as
+            ``{"fvd": 10.0}``; others are shown and not gated.
+        min_distance_episodes: with fewer episodes a distance that has a margin fails.
 
     Raises:
         ConfigurationError: a value is not finite, out of range or of the wrong type.
@@ -58,9 +64,15 @@ class Thresholds:
     bootstrap_seed: int = 42
     confidence_level: float = 0.95
     min_confidence_lower_bound: float | None = None
+    distance_margins: Mapping[str, float] = field(default_factory=dict)
+    min_distance_episodes: int = MIN_EPISODES
 
     def __post_init__(self) -> None:
+        margins = check_limits(self.distance_margins, self.min_distance_episodes)
+        object.__setattr__(self, "distance_margins", margins)
         for name, value in asdict(self).items():
+            if name in _OF_DISTANCES:
+                continue
             if name == "strict_config_match":
                 if not isinstance(value, bool):
                     raise ConfigurationError(f"{name}: expected true or false, got {value!r}")
@@ -79,7 +91,11 @@ class Thresholds:
 
     def payload(self) -> dict[str, Any]:
         """All limits by name, as they stand in gate results."""
-        return asdict(self) | {"required_metrics": list(self.required_metrics)}
+        limits = asdict(self) | {"required_metrics": list(self.required_metrics)}
+        if not self.distance_margins:
+            # worldbench's file, to the key.
+            limits = {name: limit for name, limit in limits.items() if name not in _OF_DISTANCES}
+        return limits
 
     def _check_names(self, value: Any) -> None:
         is_list = isinstance(value, (list, tuple))

@@ -34,6 +34,7 @@ from wbgpu.tracking import Side, Tracks
 
 _NO_ACTIONS = "The dataset has no action vectors for this episode."
 _NO_ADAPTER = "No action adapter is configured, so nobody knows what the actions mean."
+_TOO_FEW_ACTIONS = "There are {num_actions} actions, and {num_needed} from frame to frame."
 _NOT_MOVING = "No motion is commanded so far while the robot is seen."
 _WHOLE_EPISODE = "episode"
 
@@ -76,6 +77,7 @@ class ActionFollowing(TrackMetric):
     name = "action_following"
     metric_id = "action_following/wbgpu-1.0"
     unit = "skill"
+    needs_actions = True
     sides = frozenset[Side]({"prediction", "target"})
 
     def __init__(
@@ -107,7 +109,12 @@ class ActionFollowing(TrackMetric):
 
     def outcome(self, episode: TrackedEpisode) -> MetricOutcome:
         """See the module's formula."""
-        num_steps = episode.num_steps
+        num_steps, signals = episode.num_steps, episode.signals
+        if signals is not None and signals.action_vectors is not None:
+            num_needed = max(0, episode.num_context + num_steps - 1)
+            if (num_actions := len(signals.action_vectors)) < num_needed:
+                reason = _TOO_FEW_ACTIONS.format(num_actions=num_actions, num_needed=num_needed)
+                return self.refused_outcome(reason, num_steps)
         moved = {
             side: displacement(tracks.of(self._role)[:num_steps])
             for side, tracks in episode.tracks.items()

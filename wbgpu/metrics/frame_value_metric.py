@@ -7,11 +7,10 @@ from abc import abstractmethod
 import torch
 from torch import Tensor
 
+from wbgpu.metrics.apart import FRAMES_TOGETHER, each_apart
 from wbgpu.metrics.episode_metric import EpisodeMetric
 from wbgpu.metrics.horizon_values import HorizonValues, check_valid, prefix_mean
 from wbgpu.records.metric import MetricOutcome
-
-_MAX_FRAMES = 16
 
 
 class FrameValueMetric(EpisodeMetric):
@@ -20,12 +19,18 @@ class FrameValueMetric(EpisodeMetric):
     A subclass sets the class attributes and writes `frame_values`, and `refusal` where it cannot
     work at all.
 
-    A network's arithmetic may depend on how many frames are given together: values agree to
-    about 1e-6, and not bit for bit, however a suite is cut and shared out.
+    On the CPU each pair goes through the network alone, on one thread, so its number does not
+    depend on any other. On a GPU up to `FRAMES_TOGETHER` pairs go together, whose arithmetic may
+    move each other's last bits (about 1e-6).
     """
 
-    def refusal(self) -> str | None:
-        """Why no frames have a value; ``None``: they have."""
+    def refusal(self, size: tuple[int, int] | None = None) -> str | None:
+        """Why frames have no value; ``None``: they have.
+
+        Args:
+            size: their height and width; ``None`` asks about frames of any size.
+        """
+        del size
         return None
 
     @abstractmethod
@@ -54,13 +59,22 @@ class FrameValueMetric(EpisodeMetric):
                 f"prediction {tuple(prediction.shape)} and target {tuple(target.shape)}: expected "
                 "two equal shapes [N, 3, H, W]"
             )
-        if (reason := self.refusal()) is not None:
+        height, width = prediction.shape[2:]
+        if (reason := self.refusal((height, width))) is not None:
             raise ValueError(f"{self.name}: {reason}")
-        parts = zip(
-            torch.split(prediction, _MAX_FRAMES), torch.split(target, _MAX_FRAMES), strict=True
-        )
-        with torch.no_grad():
-            values = [self._values(*part).double() for part in parts]
+        # The same pixels in another order in memory take other kernels, with other last bits.
+        prediction, target = prediction.contiguous(), target.contiguous()
+        if prediction.device.type == "cpu":
+            pairs = zip(torch.split(prediction, 1), torch.split(target, 1), strict=True)
+            values = each_apart(lambda pair: self._values(*pair).double(), list(pairs))
+        else:
+            groups = zip(
+                torch.split(prediction, FRAMES_TOGETHER),
+                torch.split(target, FRAMES_TOGETHER),
+                strict=True,
+            )
+            with torch.no_grad():
+                values = [self._values(*group).double() for group in groups]
         return torch.cat(values)
 
     def outcome(self, values: Tensor) -> MetricOutcome:
@@ -97,7 +111,8 @@ class FrameValueMetric(EpisodeMetric):
         self._check_num_steps(shape[1])
         if valid is not None:
             check_valid(valid, shape)
-        if self.refusal() is not None:
+        height, width = prediction.shape[3:]
+        if self.refusal((height, width)) is not None:
             return
         values = self.frame_values(prediction.flatten(0, 1), target.flatten(0, 1)).reshape(shape)
         views = _views(values)

@@ -24,13 +24,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from wbgpu.errors import ConfigurationError
+from wbgpu.metrics.apart import FRAMES_TOGETHER, each_apart, unfused
 from wbgpu.metrics.exact_state import ExactStateMetric
 from wbgpu.metrics.horizon_values import check_valid
-from wbgpu.records.distribution_distance import DistributionDistance
+from wbgpu.records.distribution_distance import DistributionDistance, EpisodeFeatures
 
 Of = Literal["frames", "videos"]
 Dtype = Literal["uint8", "float"]
@@ -118,9 +120,11 @@ class FrechetDistance(ExactStateMetric):
         self._of, self._input_dtype, self._low, self._high = of, dtype, low, high
         self._arguments = dict(arguments or {})
         self._extractor: nn.Module | None = None
-        digest = "none"
-        if extractor is not None:
-            self._extractor, digest = _load(Path(extractor))
+        self._path = None if extractor is None else Path(extractor).absolute()
+        self.extractor_sha256: str | None = None
+        if self._path is not None:
+            self._extractor, self.extractor_sha256 = _load(self._path)
+        digest = "none" if self.extractor_sha256 is None else self.extractor_sha256[:12]
         scale = dtype if dtype == "uint8" else f"{low:g}..{high:g}"
         called = ",".join(f"{key}={value!r}" for key, value in sorted(self._arguments.items()))
         settings = ",".join(part for part in (of, scale, called) if part)
@@ -159,20 +163,54 @@ class FrechetDistance(ExactStateMetric):
         self.num_episodes = self.num_episodes + len(prediction)
         if self._extractor is None:
             return
-        for side, frames in zip(_SIDES, (target, prediction), strict=True):
-            for episode in range(len(frames)):
-                own = frames[episode] if valid is None else frames[episode][valid[episode]]
-                if len(own):
-                    self._add(side, self._features(own))
+        for episode in range(len(target)):
+            steps = slice(None) if valid is None else valid[episode]
+            own_prediction, own_target = prediction[episode][steps], target[episode][steps]
+            if len(own_target):
+                self._add(self.features(own_prediction, own_target))
 
-    def _features(self, frames: Tensor) -> Tensor:
-        """Float64 ``[n, D]`` of an episode's ``frames [T, 3, H, W]``."""
+    @property
+    def num_frames_together(self) -> int | None:
+        """Frames of an episode that the extractor must be given at once; ``None``: all."""
+        return FRAMES_TOGETHER if self._of == "frames" else None
+
+    @property
+    def has_extractor(self) -> bool:
+        """Whether there can be a value."""
+        return self._extractor is not None
+
+    def features(self, prediction: Tensor, target: Tensor) -> Tensor:
+        """Features of one episode, or of a part of one where observations are frames.
+
+        On the CPU each observation is computed alone, on one thread, so its bits do not depend on
+        any other.
+
+        Args:
+            prediction: uint8 RGB ``[T, 3, H, W]``, 0-255.
+            target: likewise.
+
+        Returns:
+            ``[2, n, D]``, of target and prediction, on the device of the frames.
+
+        Raises:
+            ValueError: the extractor makes something else than ``[n, D]`` of finite numbers.
+        """
+        sides = (target, prediction)
+        inputs = [side if self._of == "frames" else side.transpose(0, 1)[None] for side in sides]
+        if target.device.type == "cpu":
+            apart = [one for side in inputs for one in torch.split(side, 1)]
+            features = torch.cat(each_apart(self._features, apart))
+        else:
+            with unfused():
+                parts = [part for side in inputs for part in torch.split(side, FRAMES_TOGETHER)]
+                features = torch.cat([self._features(part) for part in parts])
+        return features.reshape(2, -1, self.num_features)
+
+    def _features(self, inputs: Tensor) -> Tensor:
         assert self._extractor is not None
-        inputs = frames if self._of == "frames" else frames.transpose(0, 1)[None]
         if self._input_dtype == "float":
             inputs = inputs.float() / 255 * (self._high - self._low) + self._low
-        with torch.no_grad():
-            features = self._extractor(inputs.contiguous(), **self._arguments)
+        features = self._extractor(inputs.contiguous(), **self._arguments)
         wanted = (len(inputs), self.num_features)
         if not isinstance(features, Tensor) or tuple(features.shape) != wanted:
             found = tuple(features.shape) if isinstance(features, Tensor) else type(features)
@@ -182,19 +220,48 @@ class FrechetDistance(ExactStateMetric):
             )
         if not bool(features.isfinite().all()):
             raise ValueError(f"{self.name}: the extractor made features that are not finite")
-        return features.double()
+        return features if features.dtype == torch.float64 else features.float()
 
-    def _add(self, side: str, features: Tensor) -> None:
-        for key, value in (
-            ("count", torch.tensor(len(features))),
-            ("sum", features.sum(dim=0)),
-            ("outer", features.T @ features),
-        ):
-            state = getattr(self, f"{side}_{key}")
-            setattr(self, f"{side}_{key}", state + value.to(state.device))
+    def add(self, episode: EpisodeFeatures) -> None:
+        """Add an episode by its features, as `update` does by its frames.
+
+        Episodes that are added in one order give one and the same distance, whichever process has
+        looked at them.
+        """
+        self.num_episodes = self.num_episodes + 1
+        sides = np.stack([episode.target, episode.prediction])
+        self._add(torch.from_numpy(sides).to(self.device))
+
+    def _add(self, features: Tensor) -> None:
+        for side, own in zip(_SIDES, features.double(), strict=True):
+            for key, value in (
+                ("count", torch.tensor(len(own))),
+                ("sum", own.sum(dim=0)),
+                ("outer", own.T @ own),
+            ):
+                state = getattr(self, f"{side}_{key}")
+                setattr(self, f"{side}_{key}", state + value.to(state.device))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # TorchScript cannot be pickled; whoever unpickles this loads the file again.
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "_modules": {**state["_modules"], "_extractor": None}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self._path is not None:
+            module, digest = _load(self._path)
+            if digest != self.extractor_sha256:
+                raise ConfigurationError(
+                    f"extractor {self._path}: the file has changed since the run began"
+                )
+            self._extractor = module.to(self.device)
 
     def compute(self) -> Tensor:
         """The distance, float64, NaN where a set has fewer than two observations."""
+        return self._distance()
+
+    def _distance(self) -> Tensor:
         if min(int(self.target_count), int(self.prediction_count)) < 2:
             return torch.full((), torch.nan, dtype=torch.float64, device=self.device)
         moments = [self._moments(side) for side in _SIDES]
@@ -207,7 +274,7 @@ class FrechetDistance(ExactStateMetric):
         return mean, (covariance + covariance.T) / 2
 
     def result(self) -> DistributionDistance:
-        """The distance with what it takes to judge it."""
+        """The distance of what this process has added, with what it takes to judge it."""
         num_observations = min(int(self.target_count), int(self.prediction_count))
         reason = None
         if self._extractor is None:
@@ -217,17 +284,18 @@ class FrechetDistance(ExactStateMetric):
         return DistributionDistance(
             name=self.name,
             metric_id=self.metric_id,
-            value=None if reason else float(self.compute()),
+            value=None if reason else float(self._distance()),
             reason=reason,
             num_episodes=int(self.num_episodes),
             num_observations=num_observations,
             num_features=self.num_features,
+            extractor_sha256=self.extractor_sha256,
         )
 
 
 def _load(path: Path) -> tuple[nn.Module, str]:
     try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
         with warnings.catch_warnings():
             # Papers' extractors are TorchScript, whatever PyTorch now recommends.
             warnings.filterwarnings("ignore", r"`torch\.jit\.load`", category=FutureWarning)

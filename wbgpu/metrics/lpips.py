@@ -106,16 +106,16 @@ class Lpips(FrameValueMetric):
             self.register_buffer("_shift", torch.tensor(_SHIFT)[:, None, None], persistent=False)
             self.register_buffer("_scale", torch.tensor(_SCALE)[:, None, None], persistent=False)
 
-    def refusal(self) -> str | None:
-        """No weights."""
-        return None if self._trunk is not None else _NO_WEIGHTS.format(network=self._network)
+    def refusal(self, size: tuple[int, int] | None = None) -> str | None:
+        """No weights, or frames that are too small for the network's layers."""
+        if self._trunk is None:
+            return _NO_WEIGHTS.format(network=self._network)
+        least = _MIN_SIDE[self._network]
+        if size is not None and min(size) < least:
+            return f"Frames are {size[0]}x{size[1]}; {self._network} needs {least} pixels a side."
+        return None
 
     def _values(self, prediction: Tensor, target: Tensor) -> Tensor:
-        least = _MIN_SIDE[self._network]
-        if min(target.shape[2:]) < least:
-            raise ValueError(
-                f"frames {tuple(target.shape)}: {self._network} needs {least} pixels or more a side"
-            )
         heads = [self.get_buffer(f"_head{layer}") for layer in range(len(_ENDS[self._network]))]
         layers = zip(self._features(prediction), self._features(target), strict=True)
         return lpips([*layers], heads)

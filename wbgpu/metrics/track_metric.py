@@ -49,6 +49,8 @@ class TrackMetric(EpisodeMetric):
         name, metric_id, unit, higher_is_better: see `EpisodeMetric`.
         sides: whose frames are tracked. Where it is the prediction alone, it is seen in its own
             size, otherwise in the target's.
+        needs_actions: whether it looks at action vectors, which may lie beside a suite that has
+            none of its own.
 
     Args:
         num_horizons: the most steps that an episode given to `update` may have.
@@ -56,6 +58,7 @@ class TrackMetric(EpisodeMetric):
     """
 
     sides: ClassVar[frozenset[Side]] = frozenset({"prediction"})
+    needs_actions: ClassVar[bool] = False
     higher_is_better = True
 
     def __init__(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from wbgpu.records.distribution_distance import DistributionDistance
 from wbgpu.records.metric import MetricInfo, MetricOutcome
 from wbgpu.records.summary import SuiteSummary, Unavailable
 from wbgpu.records.video import Alignment
@@ -141,6 +142,8 @@ class SuiteResult:
         summary: aggregates over the scored episodes.
         protocol, provenance: ``None`` in results of other tools.
         notes: such as demo notices.
+        distribution_distances: such as FVD: of the suite as a whole, in no composite and no
+            episode.
     """
 
     result_type: ResultType
@@ -162,6 +165,7 @@ class SuiteResult:
     protocol: Protocol | None = None
     provenance: Provenance | None = None
     notes: tuple[str, ...] = ()
+    distribution_distances: tuple[DistributionDistance, ...] = ()
 
     def __repr__(self) -> str:
         failed = f" ({len(self.failed_episodes)} failed)" if self.failed_episodes else ""

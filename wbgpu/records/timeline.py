@@ -20,6 +20,7 @@ Stage = Literal[
     "load kernels",
     "statistics",
     "track",
+    "networks",
     "score",
     "summarize",
     "write",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from wbgpu.records.comparison import UNCHANGED_TOLERANCE, Comparison, Verdict
 from wbgpu.records.suite import SuiteResult
 from wbgpu.records.summary import Coverage, MetricSummary
+from wbgpu.report.distances import TITLE, distance_change_lines, distance_lines
 from wbgpu.report.failures import failure_lines
 from wbgpu.report.model_inputs import actions_note
 from wbgpu.report.numbers import (
@@ -54,6 +55,7 @@ def result_summary(result: SuiteResult) -> str:
     width = max((len(name) for name in summary.metrics), default=0)
     for name in result.measured_metrics:
         lines.append(f"{name:<{width}}  {_metric(result, name, summary.metrics[name])}")
+    lines += _titled(TITLE, distance_lines(result))
     if result.result_type == "batch_evaluation" and summary.worst_episodes:
         lines += ["", "Worst episodes:"]
         lines += [f"  {episode_id}: {score(s)}" for episode_id, s in summary.worst_episodes]
@@ -104,6 +106,7 @@ def verdict_summary(verdict: Verdict) -> str:
     if verdict.all_warnings:
         lines += ["", "Warnings:", *(f"- {warning}" for warning in verdict.all_warnings)]
     lines += _other_metrics(comparison)
+    lines += _titled(TITLE, distance_change_lines(verdict))
     lines += [
         "",
         "Episodes:",
@@ -119,6 +122,10 @@ def verdict_summary(verdict: Verdict) -> str:
 
 def _text(lines: Sequence[str]) -> str:
     return "\n".join(map(one_line, lines))
+
+
+def _titled(title: str, lines: Sequence[str]) -> list[str]:
+    return ["", f"{title}:", *lines] if lines else []
 
 
 def _in_brackets(note: str) -> str:
@@ -155,4 +162,4 @@ def _other_metrics(comparison: Comparison) -> list[str]:
         f"{_in_brackets(episodes_note(comparison, c.metric))}"
         for c in comparison.other_metrics
     ]
-    return ["", "Other metrics (not gated):", *rows] if rows else []
+    return _titled("Other metrics (not gated)", rows)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from wbgpu.records.comparison import Failure
 from wbgpu.records.worldbench import horizon_label
+from wbgpu.report.distances import DISTANCE_KINDS, distance_failure_line
 from wbgpu.report.evidence_lines import MARGIN_KINDS, margin_failure_line
 from wbgpu.report.numbers import change, score, setting
 from wbgpu.report.regret_failures import regret_failure_line
@@ -23,6 +24,8 @@ def failure_line(failure: Failure) -> str:
     """Such as ``Metric temporal_stability: 97.52 -> 94.64 (-2.88); threshold 0``."""
     if failure.kind in MARGIN_KINDS:
         return margin_failure_line(failure)
+    if failure.kind in DISTANCE_KINDS:
+        return distance_failure_line(failure)
     if failure.kind == "infinite_loss":
         return regret_failure_line(failure)
     evidence = failure.evidence

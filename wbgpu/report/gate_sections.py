@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from wbgpu.records.comparison import UNCHANGED_TOLERANCE, Comparison, EpisodeChange, Verdict
 from wbgpu.records.metric import SCORE_UNIT
@@ -148,6 +148,15 @@ def _by_change(comparison: Comparison) -> tuple[EpisodeChange, ...]:
     return tuple(sorted(comparison.episodes, key=lambda item: item.change))
 
 
+def limit_text(value: object) -> str:
+    """A limit as it was given; several as a list."""
+    if isinstance(value, Mapping):
+        value = [f"{name} {setting(number)}" for name, number in value.items()]
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "none"
+    return setting(value)
+
+
 def gate_limits(verdict: Verdict, configuration_file: str | None) -> list[str]:
     """The thresholds that were applied."""
     tolerance = tolerance_text(UNCHANGED_TOLERANCE)
@@ -158,7 +167,7 @@ def gate_limits(verdict: Verdict, configuration_file: str | None) -> list[str]:
         "",
     ]
     for name, value in verdict.thresholds.items():
-        text = ", ".join(value) or "none" if isinstance(value, (list, tuple)) else setting(value)
+        text = limit_text(value)
         lines.append(f"- {name}: {escape('no limit' if value is None else text)}")
     lines.append(f"- Configuration file: {escape(configuration_file or 'none')}")
     return [*lines, ""]

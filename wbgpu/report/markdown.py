@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wbgpu.records.comparison import Verdict
 from wbgpu.records.suite import SuiteResult
+from wbgpu.report.distances import distance_change_section, distance_section
 from wbgpu.report.gate_sections import (
     gate_episodes,
     gate_headline,
@@ -38,6 +39,7 @@ def result_report(result: SuiteResult, baseline: SuiteResult | None = None) -> s
     if baseline is not None:
         lines += baseline_section(result, baseline)
     lines += metric_section(result)
+    lines += distance_section(result)
     lines += horizon_section(result)
     lines += worst_section(result)
     lines += origin_section(result)
@@ -56,6 +58,7 @@ def gate_report(verdict: Verdict, configuration_file: str | None = None) -> str:
     lines += gate_headline(verdict)
     lines += gate_reasons(verdict)
     lines += gate_metrics(comparison)
+    lines += distance_change_section(verdict)
     lines += gate_horizons(comparison)
     lines += gate_episodes(comparison)
     lines += gate_limits(verdict, configuration_file)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from wbgpu.records.comparison import Verdict
 from wbgpu.records.regret_comparison import RegretVerdict
+from wbgpu.report.distances import TITLE, distance_change_lines, distance_change_section
 from wbgpu.report.evidence_lines import (
     EVIDENCE_ALIGN,
     EVIDENCE_HEADER,
@@ -18,9 +17,10 @@ from wbgpu.report.gate_sections import (
     gate_episodes,
     gate_horizons,
     gate_metrics,
+    limit_text,
 )
 from wbgpu.report.model_inputs import actions_note
-from wbgpu.report.numbers import change, percent, score, setting
+from wbgpu.report.numbers import change, percent, score
 from wbgpu.report.origin import pair_origin_sections
 from wbgpu.report.sides import differing_settings, ungated_line
 from wbgpu.report.tables import aligned, escape, table
@@ -52,6 +52,8 @@ def evidence_summary(verdict: Verdict | RegretVerdict) -> str:
     if isinstance(verdict, Verdict):
         comparison = verdict.comparison
         lines += differing_settings(comparison) if comparison.mismatches else []
+        if distances := distance_change_lines(verdict):
+            lines += [f"{TITLE}:", *distances, ""]
         lines += [
             f"Episodes: {len(comparison.improved)} improved, {len(comparison.regressed)} "
             f"regressed, {comparison.num_unchanged} unchanged",
@@ -86,6 +88,7 @@ def evidence_report(verdict: Verdict | RegretVerdict, configuration_file: str | 
         return "\n".join(lines)
     comparison = verdict.comparison
     lines += gate_metrics(comparison)
+    lines += distance_change_section(verdict)
     lines += gate_horizons(comparison)
     lines += gate_episodes(comparison)
     lines += _settings(verdict, configuration_file)
@@ -139,13 +142,7 @@ def _given(verdict: Verdict | RegretVerdict) -> str | None:
 def _settings(verdict: Verdict, configuration_file: str | None) -> list[str]:
     lines = [f"## Settings (policy {verdict.policy})", ""]
     for name, value in verdict.thresholds.items():
-        if isinstance(value, Mapping):
-            text = ", ".join(f"{key} {setting(number)}" for key, number in value.items())
-        elif isinstance(value, (list, tuple)):
-            text = ", ".join(value)
-        else:
-            text = setting(value)
-        lines.append(f"- {name}: {escape(text or 'none')}")
+        lines.append(f"- {name}: {escape(limit_text(value))}")
     return [*lines, f"- Configuration file: {escape(configuration_file or 'none')}", ""]
 
 

@@ -139,6 +139,7 @@ def verify_run(
     ground_truth: str | Path | None = None,
     predictions: str | Path | None = None,
     logits: str | Path | None = None,
+    actions: str | Path | None = None,
     num_recomputed: int = 0,
     seed: int = 0,
 ) -> Verification:
@@ -146,11 +147,11 @@ def verify_run(
 
     Args:
         path: a result file or a run folder.
-        ground_truth, predictions, logits: where the videos and saved logits lie now; ``None``
-            takes what the file says.
+        ground_truth, predictions, logits, actions: where the videos, saved logits and saved actions
+            lie now; ``None`` takes what the file says.
         num_recomputed: random episodes to score again from their videos; imports torch if not 0.
         seed: which ones.
     """
-    given = (None if root is None else Path(root) for root in (ground_truth, predictions, logits))
-    roots = InputRoots(*given)
+    given = (ground_truth, predictions, logits, actions)
+    roots = InputRoots(*(None if root is None else Path(root) for root in given))
     return verify(_result_file(Path(path)), roots=roots, num_recomputed=num_recomputed, seed=seed)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from wbgpu.episodes.actions import find_actions
 from wbgpu.episodes.digests import clip_sha256, dataset_identifier
 from wbgpu.episodes.layout import Layout
 from wbgpu.episodes.logits import TENSORS, find_logits
@@ -33,6 +34,7 @@ class InputRoots:
     ground_truth: Path | None = None
     predictions: Path | None = None
     logits: Path | None = None
+    actions: Path | None = None
 
 
 class UnsafePathError(ValueError):
@@ -125,13 +127,26 @@ def logits_root(result: SuiteResult, roots: InputRoots) -> Path | None:
     Raises:
         UnsafePathError: the recorded path has ``..`` in it.
     """
+    return _recorded_folder(result, "logits", roots.logits)
+
+
+def actions_root(result: SuiteResult, roots: InputRoots) -> Path | None:
+    """Where saved actions lie; ``None`` where the result was made with the suite's own, or none.
+
+    Raises:
+        UnsafePathError: the recorded path has ``..`` in it.
+    """
+    return _recorded_folder(result, "actions", roots.actions)
+
+
+def _recorded_folder(result: SuiteResult, key: str, given: Path | None) -> Path | None:
     suite = {} if result.provenance is None else result.provenance.configuration.get("suite")
-    recorded = suite.get("logits") if isinstance(suite, Mapping) else None
-    if recorded is None or roots.logits is not None:
-        return None if recorded is None else roots.logits
+    recorded = suite.get(key) if isinstance(suite, Mapping) else None
+    if recorded is None or given is not None:
+        return None if recorded is None else given
     if ".." in PurePosixPath(str(recorded)).parts:
         raise UnsafePathError(
-            f"{recorded!r} has '..' in it and is not followed; say where with --logits"
+            f"{recorded!r} has '..' in it and is not followed; say where with --{key}"
         )
     return Path(str(recorded))
 
@@ -178,8 +193,13 @@ def _signal_checks(
     result: SuiteResult, digests: Mapping[str, Any], roots: InputRoots
 ) -> Iterator[Check]:
     """Files of actions, states and metadata that a suite has beside its frames."""
-    layout = _layout(result)
     subjects = [key for key in digests if key.partition("/")[0] in _SIGNALS]
+    suite = {} if result.provenance is None else result.provenance.configuration.get("suite")
+    if isinstance(suite, Mapping) and suite.get("actions") is not None:
+        saved = [key for key in subjects if key.startswith("actions/")]
+        yield from _saved_action_checks(result, saved, digests, roots)
+        subjects = [key for key in subjects if key not in saved]
+    layout = _layout(result)
     if layout is None or not subjects:
         return
     try:
@@ -201,6 +221,29 @@ def _signal_checks(
             yield _file(subject, Clip(files[subject]), digests[subject], had_failed=False)
         else:
             yield Check(subject, "failed", "the suite has no such file any more")
+
+
+def _saved_action_checks(
+    result: SuiteResult,
+    subjects: Sequence[str],
+    digests: Mapping[str, Any],
+    roots: InputRoots,
+) -> Iterator[Check]:
+    """Files of ``suite.actions``."""
+    try:
+        root = actions_root(result, roots)
+    except UnsafePathError as error:
+        yield from (Check(subject, "unknown", str(error)) for subject in subjects)
+        return
+    assert root is not None
+    for subject in subjects:
+        episode_id = subject.partition("/")[2]
+        try:
+            path = find_actions(root, [episode_id])[episode_id]
+        except InputError as error:
+            yield Check(subject, "failed", str(error))
+            continue
+        yield _file(subject, Clip(path), digests[subject], had_failed=False)
 
 
 def _layout(result: SuiteResult) -> Layout | None:

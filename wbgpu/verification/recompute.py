@@ -6,7 +6,7 @@ import dataclasses
 import random
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from wbgpu.records.verification import Check
 from wbgpu.verification.files import (
     InputRoots,
     UnsafePathError,
+    actions_root,
     logits_root,
     missing_roles,
     recorded_root,
@@ -60,8 +61,9 @@ def recompute_checks(
     chosen = random.Random(seed).sample(scored, min(num_episodes, len(scored)))
     chosen.sort(key=lambda episode: episode.episode_id)
     links: dict[str, str] = {}
+    is_whole = len(chosen) == len(scored)
     try:
-        fresh = _score(result, chosen, roots, links)
+        fresh = _score(result, chosen, roots, links, with_distances=is_whole)
     except UnsafePathError as error:
         yield Check("recompute", "unknown", str(error))
         return
@@ -80,6 +82,21 @@ def recompute_checks(
             yield Check(subject, "failed", _linked(differences[0], links) + more)
         else:
             yield Check(subject, "verified", f"{len(episode.metrics)} metrics at every horizon")
+    if is_whole:
+        yield from _distance_checks(result, fresh)
+
+
+def _distance_checks(result: SuiteResult, fresh: SuiteResult) -> Iterator[Check]:
+    """Distances of distributions are of all episodes, and checked with them."""
+    again = {distance.name: distance for distance in fresh.distribution_distances}
+    for stated in result.distribution_distances:
+        subject, found = f"recompute/{stated.name}", again.get(stated.name)
+        if found is None:
+            yield Check(subject, "failed", "it is not measured any more")
+        elif not _close(asdict(stated), asdict(found)):
+            yield Check(subject, "failed", f"{stated} in the file, {found} now")
+        else:
+            yield Check(subject, "verified", f"over {found.num_episodes} episodes")
 
 
 def _linked(text: str, links: Mapping[str, str]) -> str:
@@ -94,10 +111,19 @@ def _score(
     episodes: Sequence[EpisodeResult],
     roots: InputRoots,
     links: dict[str, str],
+    *,
+    with_distances: bool,
 ) -> SuiteResult:
     """Evaluate some of a result's episodes; ``links`` is filled with what stands for what."""
     assert result.provenance is not None
-    settings = (result.provenance.configuration.get("suite") or {}).get("layout")
+    configuration = dict(result.provenance.configuration)
+    if not with_distances:
+        configuration.pop("distribution_metrics", None)
+    if (actions := actions_root(result, roots)) is not None:
+        configuration["suite"] = {**configuration["suite"], "actions": str(actions)}
+    provenance = dataclasses.replace(result.provenance, configuration=configuration)
+    result = dataclasses.replace(result, provenance=provenance)
+    settings = (configuration.get("suite") or {}).get("layout")
     if settings and settings.get("_target_") != _VIDEO_FOLDERS:
         return _score_in_place(result, episodes, roots)
     return _score_links(result, episodes, roots, links)

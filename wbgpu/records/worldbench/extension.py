@@ -21,6 +21,7 @@ from wbgpu.records.suite import (
 )
 from wbgpu.records.tile import Tile
 from wbgpu.records.video import Alignment, VideoInfo
+from wbgpu.records.worldbench.distances import DISTANCES, distance_payload
 from wbgpu.records.worldbench.metric_entries import frozen, plain
 from wbgpu.records.worldbench.seal import SEAL, settings_sha256
 
@@ -48,6 +49,8 @@ def suite_extension(result: SuiteResult) -> dict[str, Any]:
         "provenance": None if result.provenance is None else plain(asdict(result.provenance)),
         "notes": list(result.notes),
     }
+    if result.distribution_distances:
+        block[DISTANCES] = [distance_payload(one) for one in result.distribution_distances]
     composite = {
         "enabled_metrics": list(result.enabled_metrics),
         "required_metrics": list(result.required_metrics),

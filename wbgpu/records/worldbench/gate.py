@@ -21,6 +21,7 @@ from wbgpu.records.created_at import created_at
 from wbgpu.records.evidence_payload import evidence_payload, horizon_tests_payload
 from wbgpu.records.regret_gate_file import regret_change_payload
 from wbgpu.records.suite import SCHEMA_VERSION, SuiteResult
+from wbgpu.records.worldbench.distances import DISTANCES, distance_payload
 from wbgpu.records.worldbench.distributions import coverage_payload
 from wbgpu.records.worldbench.extension import EXTENSION
 from wbgpu.records.worldbench.horizons import horizon_label
@@ -76,6 +77,7 @@ def gate_payload(verdict: Verdict, configuration_file: str | None = None) -> dic
                 "candidate": _failed(comparison.candidate),
             },
             **_weighed(verdict),
+            **_distances(comparison),
         },
     }
 
@@ -86,6 +88,17 @@ def failure_payload(failure: Failure) -> dict[str, Any]:
     if "horizon" in evidence:
         evidence = {**evidence, "horizon": horizon_label(evidence["horizon"])}
     return {"kind": failure.kind, **plain(dict(evidence))}
+
+
+def _distances(comparison: Comparison) -> dict[str, Any]:
+    sides = {
+        side: [distance_payload(distance) for distance in result.distribution_distances]
+        for side, result in (
+            ("baseline", comparison.baseline),
+            ("candidate", comparison.candidate),
+        )
+    }
+    return {DISTANCES: sides} if any(sides.values()) else {}
 
 
 def _weighed(verdict: Verdict) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from wbgpu.records.comparison import View
 from wbgpu.records.suite import SuiteResult
+from wbgpu.records.worldbench.distances import DISTANCES
 from wbgpu.records.worldbench.extension import EXTENSION
 from wbgpu.records.worldbench.horizons import horizon_label
 
@@ -43,6 +44,11 @@ class Places:
         if name not in self.composite:
             return f"{_OWN}.aggregate.metrics"
         return "$.aggregate.metrics" if self.is_batch else "$.metrics"
+
+    @property
+    def distances(self) -> str:
+        """Distances of the suite as a whole."""
+        return f"{_OWN}.{DISTANCES}"
 
     def horizon(self, horizon: int) -> str:
         """All of the suite at one horizon."""

@@ -22,6 +22,7 @@ from wbgpu.records.summary import (
     missing_status,
 )
 from wbgpu.records.worldbench.agreement import check_agreement
+from wbgpu.records.worldbench.distances import parse_distances
 from wbgpu.records.worldbench.distributions import parse_coverage, parse_distribution
 from wbgpu.records.worldbench.episodes import parse_batch_episode, parse_evaluation_episode
 from wbgpu.records.worldbench.extension import (
@@ -248,6 +249,7 @@ def _own_parts(root: Node) -> dict[str, Any]:
         "protocol": parse_protocol(own.get("protocol")),
         "provenance": parse_provenance(own.get("provenance")),
         "notes": own["notes"].strings(),
+        "distribution_distances": parse_distances(own),
     }
 
 

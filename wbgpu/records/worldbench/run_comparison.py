@@ -9,6 +9,7 @@ from typing import Any
 
 from wbgpu.records.ranking import Ranking
 from wbgpu.records.suite import SCHEMA_VERSION, SuiteResult
+from wbgpu.records.worldbench.distances import DISTANCES, distance_payload
 from wbgpu.records.worldbench.distributions import coverage_payload
 from wbgpu.records.worldbench.extension import EXTENSION
 
@@ -41,7 +42,13 @@ def comparison_payload(
         "source": "result_files" if dataset_path is None else "model_folders",
         "dataset_path": dataset_path,
     }
-    own = {EXTENSION: {"ranking": asdict(ranking)}}
+    block: dict[str, Any] = {"ranking": asdict(ranking)}
+    if any(result.distribution_distances for result in results):
+        block[DISTANCES] = {
+            label: [distance_payload(distance) for distance in result.distribution_distances]
+            for label, result in zip(labels, results, strict=True)
+        }
+    own = {EXTENSION: block}
     if len(results) != 2:
         return head | {"labels": [item.label for item in ranking.ranked]} | own
     (a, b), (label_a, label_b) = results, labels

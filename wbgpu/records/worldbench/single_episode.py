@@ -48,6 +48,7 @@ def single_episode(
             worst_episodes=() if episode.score is None else ((EPISODE_NAME, episode.score),),
             score=episode.score,
         ),
+        distribution_distances=(),
     )
 
 

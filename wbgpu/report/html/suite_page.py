@@ -10,8 +10,10 @@ from wbgpu.records.curves import Curve
 from wbgpu.records.evidence import HorizonTest
 from wbgpu.records.film import Film
 from wbgpu.records.suite import SuiteResult
+from wbgpu.report.distances import distance_change_lines, distance_lines
 from wbgpu.report.evidence_lines import method_line, power_lines
 from wbgpu.report.failures import failure_lines
+from wbgpu.report.gate_sections import limit_text
 from wbgpu.report.html.evidence_table import STATUS_TITLES, evidence_table
 from wbgpu.report.html.horizon_section import horizon_section
 from wbgpu.report.html.page import Line, Section, lines, render, table
@@ -220,10 +222,12 @@ def _metric_section(report: SuiteReport) -> Section:
             ),
         )
     skills = [f"{name}: {sentence.text}" for sentence in skill_sentences(result)]
+    verdict = report.verdict
+    distances = distance_lines(result) if verdict is None else distance_change_lines(verdict)
     content = {
         "text": "Means over episodes, in each metric's unit.",
         "tables": tables,
-        "remarks": lines([*metric_reasons(result), *skills]),
+        "remarks": lines([*metric_reasons(result), *skills, *distances]),
     }
     return Section("metrics", "Metrics and coverage", "tables.html", content)
 
@@ -276,9 +280,7 @@ def _limits_section(report: SuiteReport) -> Section | None:
         return None
     rows = {}
     for name, value in verdict.thresholds.items():
-        is_list = isinstance(value, (list, tuple))
-        text = ", ".join(map(str, value)) or "none" if is_list else setting(value)
-        rows[name] = "no limit" if value is None else text
+        rows[name] = "no limit" if value is None else limit_text(value)
     if not verdict.evidence:
         rows["Tolerance"] = tolerance_text(UNCHANGED_TOLERANCE)
     rows["Configuration file"] = report.configuration_file or "none"
