@@ -100,6 +100,11 @@ def test_an_episode_that_cannot_be_read_is_named_and_the_others_are_studied(fold
         ("corruption.scramble.group_frames=1", "corruption.scramble.group_frames: expected at"),
         ("suite.ground_truth=none", "none"),
         ("suite.num_contxt=1", "nearest: 'suite.num_context'"),
+        (
+            "+metrics.track_error={_target_: wbgpu.metrics.track_agreement.TrackError, tracker: "
+            "{_target_: wbgpu.tracking.SuppliedFolder, folder: tracks}}",
+            "metrics.track_error.tracker: tracks that were made before are not those of corrupted",
+        ),
         ("loader.window_frames=0", "loader.window_frames: must be at least 1"),
     ],
 )

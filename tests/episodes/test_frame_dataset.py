@@ -165,3 +165,11 @@ def test_an_episode_whose_name_is_not_utf8_is_named(dataset):
     (dataset / "episode_002").rename(dataset / os.fsdecode(b"episode_\xff"))
     with pytest.raises(InputError, match=r"b'episode_\\xff' is not UTF-8"):
         FrameDataset().episodes(dataset)
+
+
+def test_a_lerobot_dataset_is_named_as_one(tmp_path):
+    (tmp_path / "meta").mkdir()
+    (tmp_path / "meta/info.json").write_text("{}")
+    (tmp_path / "data").mkdir()
+    with pytest.raises(InputError, match=r"suite=lerobot.*wbgpu import-lerobot"):
+        FrameDataset().episodes(tmp_path)

@@ -59,3 +59,12 @@ def test_a_model_is_given_the_same_episodes(tmp_path: Path) -> None:
 def test_predictions_have_to_be_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"suite\.predictions"):
         VideoFolders().pairs(make(tmp_path / "gt", "a.mp4"), None)
+
+
+def test_a_lerobot_dataset_is_not_taken_for_a_folder_of_videos(tmp_path: Path) -> None:
+    """In v3.0 a file holds many episodes, and a live model was scored on it as if it were one."""
+    make(tmp_path, "meta/info.json", "data/chunk-000/file-000.parquet")
+    make(tmp_path, "videos/front/chunk-000/file-000.mp4")
+    with pytest.raises(InputError, match=r"a LeRobot dataset.*suite=lerobot"):
+        VideoFolders().episodes(tmp_path)
+    assert len(VideoFolders().episodes(tmp_path / "videos")) == 1

@@ -29,6 +29,8 @@ def explained(config_name, *overrides):
             ["contestant=logits", "contestant.arguments={hidden: 32}"],
             "cannot set 'contestant.arguments' so: it is given a key that it lacks",
         ),
+        ("eval", ["tracker=flow"], "'tracker' is chosen within another key here, not by itself"),
+        ("eval", ["gate=noninferiority"], "say within which: +gate@KEY=OPTION"),
         ("regret", ["seeds=[1"], "cannot read the override 'seeds=[1'"),
     ],
 )

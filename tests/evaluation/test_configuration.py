@@ -47,6 +47,16 @@ def test_two_variants_of_one_metric_are_refused() -> None:
         compose(["metrics=[visual_similarity,visual_similarity_luma]"])
 
 
+def test_metrics_are_added_to_those_that_are_chosen() -> None:
+    """A metric of one's own beside a few of ours was taken for a variant of one of them."""
+    own = "+metrics.own={_target_: wbgpu.metrics.Mse}"
+    assert set(compose(["metrics=[psnr]", own]).metrics) == {"psnr", "own"}
+    added = "+metrics@metrics=ssim_wang2004"
+    assert {"psnr", "ssim_wang2004"} <= set(compose([added]).metrics)
+    with pytest.raises(ConfigurationError, match="give one list"):
+        compose(["metrics=[psnr]", added])
+
+
 def test_metrics_are_chosen_by_name() -> None:
     request = request_from(compose(["metrics=[visual_similarity,psnr]"], PATHS))
     assert list(request.metrics) == ["visual_similarity", "psnr"]

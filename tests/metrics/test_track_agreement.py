@@ -22,7 +22,8 @@ from wbgpu.metrics.track_agreement import (
     track_presence,
 )
 from wbgpu.metrics.track_metric import TrackedEpisode
-from wbgpu.tracking import Tracks
+from wbgpu.records.signals import EpisodeSignals
+from wbgpu.tracking import SuppliedFolder, Tracks
 
 _NAN = float("nan")
 
@@ -146,6 +147,16 @@ def test_an_unseen_thing_has_a_reason():
     assert "seen in both" in _outcome(TrackError(), gone, there).reason
     assert _outcome(TrackPresence(), gone, there).value == 0
     assert "in the target" in _outcome(TrackPresence(), there, gone).reason
+
+
+@pytest.mark.parametrize("kind", [TrackError, TrackPresence, MotionOnsetError, ContactAgreement])
+def test_colour_blobs_are_followed_in_drawn_scenes_only(kind):
+    """A red mug is no robot: on real video the default tracker gave numbers that mean nothing."""
+    drawn = EpisodeSignals(metadata={"robot": "synthetic_2d_arm"})
+    assert kind().refusal(drawn) is None
+    for signals in (None, EpisodeSignals(), EpisodeSignals(metadata={"robot": "widowx"})):
+        assert "drawn scenes only" in kind().refusal(signals)
+        assert kind(tracker=SuppliedFolder("tracks")).refusal(signals) is None
 
 
 def test_settings_are_part_of_the_id_and_checked():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -69,6 +70,17 @@ def test_p05_p07_a_batch_states_its_spread_and_an_evaluation_its_score() -> None
     assert "Configured weight coverage: 25%" in batch
     single = result_summary(simple_suite({"a": [50.0]}, result_type="evaluation"))
     assert "Composite Score: 50.00" in single
+
+
+def test_a_warning_about_many_episodes_is_one_line() -> None:
+    """A thousand arrays without a frame rate hid the one video that was resized."""
+    alike = [
+        dataclasses.replace(episode, warnings=("no rate",))
+        for episode in simple_suite({"a": [50.0], "b": [50.0], "c": [50.0]}).episodes
+    ]
+    other = dataclasses.replace(simple_suite({"d": [50.0]}).episodes[0], warnings=("resized",))
+    lines = result_summary(suite([*alike, other])).splitlines()
+    assert lines[lines.index("Warnings:") + 1 :] == ["  a and 2 more: no rate", "  d: resized"]
 
 
 def test_failed_episodes_are_counted_and_named() -> None:

@@ -22,7 +22,8 @@ from wbgpu.episodes.frame_dataset_json import (
     read_states_json,
     vectors,
 )
-from wbgpu.episodes.pairing import Episode, EpisodePair, pair_with_predictions
+from wbgpu.episodes.lerobot.info import is_lerobot_dataset
+from wbgpu.episodes.pairing import Episode, EpisodePair, counted, pair_with_predictions
 from wbgpu.episodes.videos import check_name
 from wbgpu.errors import InputError, PairingError
 from wbgpu.records.clip import Clip
@@ -120,7 +121,13 @@ def episode_folders(root: Path) -> tuple[Path, ...]:
         raise InputError(f"dataset {root}: is not a folder")
     folders = sorted(p for p in root.iterdir() if p.name.startswith(_EPISODE_PREFIX) and p.is_dir())
     if not folders:
-        raise InputError(f"dataset {root}: no folders {_EPISODE_PREFIX}* in it")
+        instead = (
+            "; it is a LeRobot dataset: evaluate it with wbgpu eval suite=lerobot, or copy it into "
+            "frames with wbgpu import-lerobot"
+            if is_lerobot_dataset(root)
+            else ""
+        )
+        raise InputError(f"dataset {root}: no folders {_EPISODE_PREFIX}* in it{instead}")
     for folder in folders:
         check_name(folder.name, root)
     return tuple(folders)
@@ -175,8 +182,8 @@ def _paired(episodes: Sequence[Episode], root: Path) -> tuple[EpisodePair, ...]:
         raise PairingError(
             f"the dataset and its predictions under {root} do not pair up\n"
             f"Matched episodes: {len(found) - len(missing)}\n"
-            f"Missing predictions: {_counted(missing)}\n"
-            f"Prediction-only episodes: {_counted(extra)}\n"
+            f"Missing predictions: {counted(missing)}\n"
+            f"Prediction-only episodes: {counted(extra)}\n"
             "Expected images in <episode>/predictions/ or <episode>/"
         )
     return tuple(_with_images(e, folder) for e in episodes if (folder := found[e.episode_id]))
@@ -200,9 +207,3 @@ def _flat(episodes: Sequence[Episode], folder: Path) -> EpisodePair:
 
 def _with_images(episode: Episode, folder: Path) -> EpisodePair:
     return episode.with_prediction(image_clip(folder, episode.ground_truth.fps))
-
-
-def _counted(names: Sequence[str]) -> str:
-    shown = "".join(f"\n  {name}" for name in names[:_MAX_FAULTS])
-    more = len(names) - _MAX_FAULTS
-    return f"{len(names)}{shown}" + (f"\n  ... and {more} more" if more > 0 else "")

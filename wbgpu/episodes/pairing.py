@@ -8,7 +8,7 @@ extension: ``a/b.mp4`` pairs with ``a/b.mkv``.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -47,7 +47,10 @@ class EpisodePair(Episode):
 
 
 def pair_with_predictions(
-    episodes: Sequence[Episode], ground_truth_root: Path, predictions_root: Path
+    episodes: Sequence[Episode],
+    ground_truth_root: Path,
+    predictions_root: Path,
+    unchosen: Collection[str] = (),
 ) -> tuple[EpisodePair, ...]:
     """Pair a suite's episodes with a folder of predictions, in the order of the episodes.
 
@@ -55,6 +58,7 @@ def pair_with_predictions(
         episodes: at least one.
         ground_truth_root: where they lie, for messages.
         predictions_root: see `wbgpu.episodes.predictions.find_clips`.
+        unchosen: ids of the suite's other episodes, whose predictions are left alone.
 
     Raises:
         InputError: the folder of predictions cannot be read.
@@ -65,15 +69,16 @@ def pair_with_predictions(
     prediction_by_key = by_key(predictions, predictions_root)
     episode_by_key = {pairing_key(episode.episode_id): episode for episode in episodes}
     missing = [e.episode_id for key, e in episode_by_key.items() if key not in prediction_by_key]
-    extra = [name for key, name in prediction_by_key.items() if key not in episode_by_key]
+    known = {*episode_by_key, *map(pairing_key, unchosen)}
+    extra = [name for key, name in prediction_by_key.items() if key not in known]
     if missing or extra:
         matched = len(episode_by_key) - len(missing)
         raise PairingError(
             f"ground truth and predictions do not pair up "
             f"({ground_truth_root} against {predictions_root})\n"
             f"Matched episodes: {matched}\n"
-            f"Missing predictions: {len(missing)}{_listed(missing)}\n"
-            f"Prediction-only episodes: {len(extra)}{_listed(extra)}"
+            f"Missing predictions: {counted(missing)}\n"
+            f"Prediction-only episodes: {counted(extra)}"
         )
     return tuple(
         episode.with_prediction(predictions[prediction_by_key[key]])
@@ -94,7 +99,7 @@ def by_key(names: Iterable[str], root: Path) -> dict[str, str]:
     if twice:
         raise PairingError(
             f"duplicate episodes under {root}: videos differ only in their extension: "
-            f"{len(twice)}{_listed(twice)}"
+            f"{counted(twice)}"
         )
     return {key: same[0] for key, same in ids.items()}
 
@@ -107,9 +112,8 @@ def pairing_key(relative: str) -> str:
     return unicodedata.normalize("NFC", str(stem))
 
 
-def _listed(items: Iterable[str]) -> str:
-    listed = list(items)
-    lines = [f"\n  {name}" for name in listed[:_MAX_NAMES]]
-    if len(listed) > _MAX_NAMES:
-        lines.append(f"\n  ... and {len(listed) - _MAX_NAMES} more")
-    return "".join(lines)
+def counted(names: Sequence[str]) -> str:
+    """How many, and below each other the first of them."""
+    shown = "".join(f"\n  {name}" for name in names[:_MAX_NAMES])
+    more = len(names) - _MAX_NAMES
+    return f"{len(names)}{shown}" + (f"\n  ... and {more} more" if more > 0 else "")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from wbgpu.episodes.lerobot.info import is_lerobot_dataset
 from wbgpu.episodes.pairing import Episode, EpisodePair, by_key, pair_with_predictions
 from wbgpu.episodes.predictions import prediction_clip
 from wbgpu.episodes.videos import VIDEO_EXTENSIONS, find_file, find_videos
@@ -48,9 +49,15 @@ def ground_truth_videos(root: Path) -> dict[str, Path]:
     """Videos of a suite by episode id, sorted.
 
     Raises:
-        InputError: as `find_videos`.
+        InputError: as `find_videos`, or it is a LeRobot dataset.
         PairingError: no video at all, or two that differ only in their extension.
     """
+    if is_lerobot_dataset(root):
+        # Its files would pass for episodes, and in v3.0 each holds many.
+        raise InputError(
+            f"{root}: a LeRobot dataset, whose files are not its episodes; evaluate it with "
+            "wbgpu eval suite=lerobot"
+        )
     videos = find_videos(root, "ground-truth")
     if not videos:
         raise PairingError(

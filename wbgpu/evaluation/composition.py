@@ -43,6 +43,11 @@ def explain(error: Exception, overrides: Sequence[str], config_name: str) -> Con
             "quote values with special characters: key='\\'a b=c\\''"
         )
     if match := re.search(r"Could not override '([^']+)'", text):
+        if "No match in the defaults list" in text and _options(match[1]):
+            return ConfigurationError(
+                f"{match[1]!r} is chosen within another key here, not by itself; say within which: "
+                f"+{match[1]}@KEY=OPTION, such as +tracker@metrics.track_error.tracker=flow"
+            )
         known = _keys(composed(config_name, _choices(overrides)))
         if match[1] in known:
             return ConfigurationError(

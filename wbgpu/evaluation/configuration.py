@@ -96,7 +96,7 @@ def apply_defaults(
 
 
 def check_metric_names(config: DictConfig, overrides: Sequence[str]) -> None:
-    """Refuse two variants of one metric.
+    """Refuse two variants of one metric, and additions that Hydra would drop without a word.
 
     Raises:
         ConfigurationError: fewer metrics than options were chosen, or metrics in two ways.
@@ -106,7 +106,8 @@ def check_metric_names(config: DictConfig, overrides: Sequence[str]) -> None:
     for override in overrides:
         key, _, chosen = override.partition("=")
         options = [name for name in re.split(r"[\[\],\s]+", chosen) if name]
-        if key == "metrics" and len(options) != len(config.get("metrics") or {}):
+        # Others may have been added: +metrics.mine={_target_: ...}.
+        if key == "metrics" and len(options) > len(config.get("metrics") or {}):
             raise ConfigurationError(
                 f"metrics: {', '.join(options)} define {len(config.get('metrics') or {})} "
                 "metric(s); two of them are variants of one metric, choose one"

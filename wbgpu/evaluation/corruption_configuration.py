@@ -14,6 +14,8 @@ from wbgpu.corruptions import Corruption
 from wbgpu.errors import ConfigurationError, WbgpuError
 from wbgpu.evaluation.configuration import request_from
 from wbgpu.evaluation.corruption_study import CorruptionRequest
+from wbgpu.metrics import TrackMetric
+from wbgpu.tracking import EpisodeTracker
 
 # Of ``wbgpu eval`` only: the request is made with these, and its result never says so.
 _NOT_HERE = {"name": None, "composite": {}, "live": {"batch_size": 1, "seed": 0}, "model": None}
@@ -40,8 +42,16 @@ def corruption_request_from(
     if not entries:
         raise ConfigurationError("corruption: at least one must be chosen: corruption=[freeze]")
     corruptions = {str(name): _corruption(str(name), entry) for name, entry in entries.items()}
+    evaluation = request_from(_as_evaluation(config), configuration_file, (), command_line)
+    for name, metric in evaluation.metrics.items():
+        if isinstance(metric, TrackMetric) and isinstance(metric.tracker, EpisodeTracker):
+            # It would not see a corruption at all, and the metric would pass for blind.
+            raise ConfigurationError(
+                f"metrics.{name}.tracker: tracks that were made before are not those of corrupted "
+                "frames; use a tracker that looks at frames, or leave the metric out"
+            )
     return CorruptionRequest(
-        evaluation=request_from(_as_evaluation(config), configuration_file, (), command_line),
+        evaluation=evaluation,
         corruptions=corruptions,
         severities=severities,
         seed=seed,

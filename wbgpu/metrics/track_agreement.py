@@ -28,11 +28,16 @@ from torch import Tensor
 from wbgpu.errors import ConfigurationError
 from wbgpu.metrics.horizon_values import HorizonValues
 from wbgpu.metrics.pooled_ratio import pooled_ratio
+from wbgpu.metrics.synthetic import is_synthetic
 from wbgpu.metrics.track_metric import TrackedEpisode, TrackMetric, optional_numbers
 from wbgpu.records.metric import MetricOutcome
-from wbgpu.tracking import Side, Tracks
+from wbgpu.records.signals import EpisodeSignals
+from wbgpu.tracking import ColourBlobs, Side, Tracks
 
 _BOTH_SIDES = frozenset[Side]({"prediction", "target"})
+_NOT_DRAWN = (
+    "Colour blobs follow drawn scenes only, and the metadata does not say synthetic; set a tracker."
+)
 
 
 def track_error(prediction: Tracks, target: Tracks) -> HorizonValues:
@@ -103,6 +108,11 @@ class _AgreementMetric(TrackMetric):
 
     sides = _BOTH_SIDES
     undefined_reason: ClassVar[str]
+
+    def refusal(self, signals: EpisodeSignals | None) -> str | None:
+        """Red and green things of a real video are neither robot nor object."""
+        is_blind = isinstance(self.tracker, ColourBlobs) and not is_synthetic(signals)
+        return _NOT_DRAWN if is_blind else None
 
     def outcome(self, episode: TrackedEpisode) -> MetricOutcome:
         """See the module's formulas."""

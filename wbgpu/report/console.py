@@ -30,6 +30,8 @@ from wbgpu.report.sides import (
 from wbgpu.report.skill import skill_sentences
 from wbgpu.report.text import one_line
 
+_MAX_REASONS = 3
+
 
 def result_summary(result: SuiteResult) -> str:
     """The lines that an evaluation prints."""
@@ -66,8 +68,20 @@ def result_summary(result: SuiteResult) -> str:
             for e in result.failed_episodes
             if e.failure is not None
         ]
-    warnings = [f"  {e.episode_id}: {text}" for e in result.episodes for text in e.warnings]
+    warnings = _warnings(result)
     return _text([*lines, *(["", "Warnings:", *warnings] if warnings else [])])
+
+
+def _warnings(result: SuiteResult) -> list[str]:
+    """Each once, with the first of the episodes that it is about."""
+    about: dict[str, list[str]] = {}
+    for episode in result.episodes:
+        for text in episode.warnings:
+            about.setdefault(text, []).append(episode.episode_id)
+    return [
+        f"  {ids[0]}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''}: {text}"
+        for text, ids in about.items()
+    ]
 
 
 def verdict_summary(verdict: Verdict) -> str:
@@ -143,8 +157,11 @@ def _coverage(coverage: Coverage, tail: str) -> list[str]:
 def _metric(result: SuiteResult, name: str, metric: MetricSummary) -> str:
     counts = f"{metric.available_count}/{metric.total_count}"
     if metric.distribution is None:
-        reasons = dict.fromkeys(item.reason for item in metric.unavailable if item.reason)
-        return f"{ABSENT}  {counts}  {'; '.join(reasons) or metric.reason}"
+        reasons = [*dict.fromkeys(item.reason for item in metric.unavailable if item.reason)]
+        # Some hold numbers of the episode; the report has all of them.
+        more = len(reasons) - _MAX_REASONS
+        shown = "; ".join([*reasons[:_MAX_REASONS], *([f"and {more} more"] if more > 0 else [])])
+        return f"{ABSENT}  {counts}  {shown or metric.reason}"
     info = result.metric_infos[name]
     direction = "" if info.higher_is_better else "  lower is better"
     mean = metric.distribution.mean

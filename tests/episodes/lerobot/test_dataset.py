@@ -19,7 +19,13 @@ from tests.episodes.lerobot.datasets import (
 )
 from wbgpu.episodes.lerobot.dataset import LeRobotDataset
 from wbgpu.episodes.lerobot.layout import LeRobotLayout
-from wbgpu.errors import ConfigurationError, InputError, VideoError, WbgpuError
+from wbgpu.errors import (
+    ConfigurationError,
+    InputError,
+    PairingError,
+    VideoError,
+    WbgpuError,
+)
 from wbgpu.video.clip_reader import open_clip
 from wbgpu.video.pyav import PyavDecoder
 
@@ -96,7 +102,7 @@ def test_cameras(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"several, name one of .*front.*wrist"):
         LeRobotDataset(root)
     assert LeRobotDataset(root, "observation.images.wrist").camera == "observation.images.wrist"
-    with pytest.raises(ConfigurationError, match=r"'top' is no video .* but no feature"):
+    with pytest.raises(ConfigurationError, match=r"'top' is no video of the dataset; videos"):
         LeRobotDataset(root, "top")
     with pytest.raises(ConfigurationError, match=r"'action' is no video .* but float32"):
         LeRobotDataset(root, "action")
@@ -142,6 +148,21 @@ def test_a_video_that_claims_to_last_for_ever(tmp_path: Path) -> None:
     write_dataset(tmp_path / "ds")
     change_column(tmp_path / "ds" / EPISODES, f"{VIDEO}/to_timestamp", [1.0, 1.8, 1e300])
     assert LeRobotDataset(tmp_path / "ds").episode(2).timeline.num_frames == 6
+
+
+def test_predictions_of_episodes_that_are_not_chosen_are_left_alone(tmp_path: Path) -> None:
+    """A few episodes of a large dataset, with a folder of predictions of all; others are errors."""
+    write_dataset(tmp_path / "ds", num_frames=(4, 5, 6))
+    predictions = tmp_path / "p"
+    predictions.mkdir()
+    for index in range(3):
+        (predictions / f"episode_{index:06d}.npy").write_bytes(b"x")
+    layout = LeRobotLayout(episodes="0,2")
+    pairs = layout.pairs(tmp_path / "ds", predictions)
+    assert [pair.episode_id for pair in pairs] == ["episode_000000", "episode_000002"]
+    (predictions / "episode_000003.npy").write_bytes(b"x")
+    with pytest.raises(PairingError, match=r"Prediction-only episodes: 1\n  episode_000003"):
+        layout.pairs(tmp_path / "ds", predictions)
 
 
 def test_vectors_of_one_number_and_lists_without_a_fixed_size(tmp_path: Path) -> None:

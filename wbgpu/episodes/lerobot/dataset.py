@@ -17,6 +17,11 @@ _MAX_FRAMES_OFF = 0.25
 """By which an episode's first frame may lie off the declared rate's."""
 
 
+def episode_id(index: int) -> str:
+    """Such as ``episode_000003``, as worldbench's importer names its folder."""
+    return f"episode_{index:06d}"
+
+
 @dataclass(frozen=True, eq=False)
 class LeRobotEpisode:
     """One episode.
@@ -37,8 +42,8 @@ class LeRobotEpisode:
 
     @property
     def episode_id(self) -> str:
-        """Such as ``episode_000003``, as worldbench's importer names its folder."""
-        return f"episode_{self.entry.index:06d}"
+        """See `episode_id`."""
+        return episode_id(self.entry.index)
 
 
 class LeRobotDataset:
@@ -146,9 +151,9 @@ class LeRobotDataset:
 def _choose_camera(info: DatasetInfo, camera: str | None) -> str:
     listed = ", ".join(info.cameras)
     if camera is not None and camera not in info.cameras:
-        kind = info.features[camera].dtype if camera in info.features else "no feature"
+        kind = f" but {info.features[camera].dtype}" if camera in info.features else ""
         raise ConfigurationError(
-            f"camera: {camera!r} is no video of the dataset but {kind}; videos: {listed or 'none'}"
+            f"camera: {camera!r} is no video of the dataset{kind}; videos: {listed or 'none'}"
         )
     if not info.cameras:
         images = [key for key, feature in info.features.items() if feature.dtype == "image"]

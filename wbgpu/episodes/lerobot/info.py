@@ -99,6 +99,11 @@ class DatasetInfo:
             ) from error
 
 
+def is_lerobot_dataset(root: Path) -> bool:
+    """Whether a folder looks like one."""
+    return (root / INFO_FILE).is_file() and (root / "data").is_dir()
+
+
 def read_info(root: Path) -> DatasetInfo:
     """Read and check ``meta/info.json``.
 

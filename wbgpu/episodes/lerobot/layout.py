@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wbgpu.episodes.lerobot.dataset import LeRobotDataset
+from wbgpu.episodes.lerobot.dataset import LeRobotDataset, episode_id
 from wbgpu.episodes.lerobot.records import signals
 from wbgpu.episodes.lerobot.selection import parse_selection
 from wbgpu.episodes.pairing import Episode, EpisodePair, pair_with_predictions
@@ -30,7 +30,9 @@ class LeRobotLayout:
 
     def episodes(self, ground_truth: Path) -> tuple[Episode, ...]:
         """The chosen episodes, with actions and states."""
-        dataset = LeRobotDataset(ground_truth, self._camera)
+        return self._of(LeRobotDataset(ground_truth, self._camera))
+
+    def _of(self, dataset: LeRobotDataset) -> tuple[Episode, ...]:
         found = (dataset.episode(index) for index in sorted(dataset.chosen(self._episodes)))
         return tuple(
             Episode(episode.episode_id, episode.clip, signals(dataset, episode))
@@ -44,4 +46,7 @@ class LeRobotLayout:
                 "suite.predictions: a LeRobot dataset holds none; give a folder of saved "
                 "predictions, or a model that predicts (model=...)"
             )
-        return pair_with_predictions(self.episodes(ground_truth), ground_truth, predictions)
+        dataset = LeRobotDataset(ground_truth, self._camera)
+        chosen = set(dataset.chosen(self._episodes))
+        unchosen = [episode_id(index) for index in dataset.entries if index not in chosen]
+        return pair_with_predictions(self._of(dataset), ground_truth, predictions, unchosen)
