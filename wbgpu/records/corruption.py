@@ -132,6 +132,13 @@ class CorruptionStudy:
     command: str | None = None
 
     @property
+    def available_metrics(self) -> tuple[str, ...]:
+        """Metrics that some corruption could be measured by."""
+        return tuple(
+            m for m in self.metric_infos if any(r[m].means for r in self.responses.values())
+        )
+
+    @property
     def unseen(self) -> tuple[str, ...]:
         """Corruptions that no metric sees."""
         return tuple(name for name in self.corruptions if not self.seen_by(name))
@@ -142,7 +149,7 @@ class CorruptionStudy:
         return tuple(n for n in self.ranking(corruption) if responses[n].sees)
 
     def ranking(self, corruption: str) -> tuple[str, ...]:
-        """Metrics by how well they see a corruption, the best first.
+        """Available metrics by how well they see a corruption, the best first.
 
         Those that see it come first; then by sensitivity, then by name.
         """
@@ -153,4 +160,4 @@ class CorruptionStudy:
             sensitivity = response.sensitivity
             return not response.sees, -(sensitivity or 0.0), name
 
-        return tuple(sorted(responses, key=key))
+        return tuple(sorted(self.available_metrics, key=key))

@@ -49,7 +49,7 @@ def corruption_report(study: CorruptionStudy, pictures: Sequence[tuple[str, str]
         ["Metric", *map(escape, study.corruptions)],
         [
             [escape(metric), *(_cell(study.responses[name][metric]) for name in study.corruptions)]
-            for metric in study.metric_infos
+            for metric in study.available_metrics
         ],
     )
     lines += ["In brackets: Kendall tau.", ""]

@@ -28,7 +28,7 @@ def response_plot(study: CorruptionStudy) -> bytes:
     """A PNG with a panel for each metric: its mean over episodes at each severity of each fault."""
     from matplotlib import colormaps
 
-    names = [m for m in study.metric_infos if any(r[m].means for r in study.responses.values())]
+    names = study.available_metrics
     num_rows = max(1, math.ceil(len(names) / _NUM_COLUMNS))
     figure = _figure(3.3 * _NUM_COLUMNS, 2.7 * num_rows + 0.9)
     panels = figure.subplots(num_rows, _NUM_COLUMNS, squeeze=False).flatten()
@@ -68,7 +68,8 @@ def ordering_plot(study: CorruptionStudy) -> bytes:
     from matplotlib.patches import Patch
 
     verdicts = list(_VERDICT_COLOURS)
-    metrics, corruptions = list(study.metric_infos), list(study.corruptions)
+    metrics = list(study.available_metrics or study.metric_infos)
+    corruptions = list(study.corruptions)
     figure = _figure(2.6 + 0.85 * len(corruptions), 1.9 + 0.36 * len(metrics))
     panel = figure.subplots()
     panel.imshow(
