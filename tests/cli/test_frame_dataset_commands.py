@@ -131,7 +131,7 @@ def test_validate_names_every_fault(folder: Path, capsys: pytest.CaptureFixture[
 def test_compare_models_of_a_dataset(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As worldbench's `compare DATASET --models A B`."""
     assert run(["compare", "data", "--models", "good", "bad"]) == 0
-    assert "good is ahead of bad" in capsys.readouterr().out
+    assert "good has the better mean over 3 episodes" in capsys.readouterr().out
     comparison = read(".wbgpu/comparisons/latest/comparison.json")
     assert comparison["dataset_path"] == "data"
     assert run(["compare", "data", "--models", "good", "nowhere"]) == 2
