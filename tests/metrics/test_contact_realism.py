@@ -8,7 +8,6 @@ from worldbench.metrics import ContactRealismMetric
 from tests.oracles.drawn_scenes import SYNTHETIC, peer_result, random_scene, write_images
 from wbgpu.metrics import ContactRealism, TrackedEpisode
 from wbgpu.metrics.prefix_lists import MAX_LISTED_PREFIXES
-from wbgpu.metrics.synthetic import is_synthetic
 from wbgpu.records.signals import EpisodeSignals
 from wbgpu.tracking import ColourBlobs
 
@@ -59,25 +58,3 @@ def test_lists_of_a_long_episode_stay_within_bounds():
         assert column[MAX_LISTED_PREFIXES - 1] is not None
         assert column[MAX_LISTED_PREFIXES] is None
         assert column[-1] is not None
-
-
-@pytest.mark.parametrize(
-    ("metadata", "expected"),
-    [
-        ({"robot": "synthetic_2d_arm"}, True),
-        ({"description": "A Synthetic scene."}, True),
-        ({"task": "push (synthetic)"}, True),
-        ({"robot": "franka", "task": "pick"}, False),
-        ({"description": "not synthetic at all"}, False),
-        ({"description": "This is not a synthetic scene"}, False),
-        ({"description": "non-synthetic"}, False),
-        ({"description": "photosynthetic plants"}, False),
-        ({}, False),
-    ],
-)
-def test_only_scenes_that_say_so_are_tracked(metadata, expected):
-    """Colour blobs on camera images are numbers about nothing; 'not synthetic' means no."""
-    signals = EpisodeSignals(metadata=metadata)
-    assert is_synthetic(signals) is expected
-    assert (ContactRealism().refusal(signals) is None) is expected
-    assert ContactRealism().refusal(None) is not None

@@ -20,6 +20,7 @@ No other tool computes these; they are not worldbench's metrics of similar names
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import torch
@@ -123,9 +124,9 @@ class _AgreementMetric(TrackMetric):
         reasons = [self.undefined_reason if value is None else None for value in prefix]
         return self._outcome(prefix, reasons, step=optional_numbers(values.step[0]))
 
+    @abstractmethod
     def values(self, prediction: Tracks, target: Tracks) -> HorizonValues:
         """Values ``[1, T]`` of tracks of T steps."""
-        raise NotImplementedError
 
 
 class TrackError(_AgreementMetric):
