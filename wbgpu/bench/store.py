@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import tempfile
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -303,9 +306,8 @@ _PREDICT = insert(PREDICTIONS)
 
 def _sqlite(file: Path) -> Engine:
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        # It holds what clients must not see; SQLite gives its side files the same permissions.
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        if not file.exists():
+            _make_sqlite(file)
     except OSError as error:
         raise InputError(f"store: cannot open {file}: {error.strerror}") from None
     engine = create_engine(
@@ -322,6 +324,23 @@ def _sqlite(file: Path) -> Engine:
         connection.execute("PRAGMA foreign_keys=ON")
 
     return engine
+
+
+def _make_sqlite(file: Path) -> None:
+    """An empty database in WAL mode under its name at once, whoever else is making it."""
+    # Two connections that both switch a new file to WAL fail without waiting; and opening and
+    # closing a file that SQLite has open in this process would drop SQLite's locks on it.
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # mkstemp: it holds what clients must not see; SQLite gives its side files its permissions.
+    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    os.close(handle)
+    try:
+        with closing(sqlite3.connect(name)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+        with suppress(FileExistsError):
+            os.link(name, file)
+    finally:
+        os.unlink(name)
 
 
 def _postgresql(location: str) -> Engine:
