@@ -340,7 +340,7 @@ def _make_sqlite(file: Path) -> None:
         with suppress(FileExistsError):
             os.link(name, file)
     finally:
-        os.unlink(name)
+        Path(name).unlink()
 
 
 def _postgresql(location: str) -> Engine:

@@ -13,8 +13,6 @@ Where there is no such folder, episodes of a drawn world are written there and t
 from __future__ import annotations
 
 import argparse
-import json
-import shutil
 import time
 from pathlib import Path
 
@@ -32,12 +30,14 @@ from wbgpu.video.encode import write_video
 from wbgpu.worlds import Renderer, load_world, roll_out
 
 NUM_CONTEXT = 4
+HORIZON = 16
+"""Frames after the context that are judged; an episode is cut after them."""
 NUM_FOLDS = 5
-NUM_DRAWN = 20
+NUM_DRAWN = 10
 """Episodes that are drawn where none are given."""
 CLIP = 2 + 8
 """Frames of a training clip: two that are given, and those that are rolled out."""
-EPOCHS = {"early": 2, "middle": 12, "late": 48}
+EPOCHS = {"early": 2, "middle": 8, "late": 32}
 BROKEN = ("shuffled_actions", "frozen_video")
 
 
@@ -114,11 +114,15 @@ def main() -> None:
     if not settings.episodes.exists():
         draw_episodes(settings.episodes)
     names = sorted(path.stem for path in settings.episodes.glob("*.mp4"))
-    episodes = {name: read_episode(settings.episodes, name) for name in names}
+    whole = {name: read_episode(settings.episodes, name) for name in names}
+    for name, (frames, actions) in whole.items():
+        write_episode(settings.work / "suite", name, frames, actions)
+    episodes = {name: (shrink(frames), actions) for name, (frames, actions) in whole.items()}
     for fold in range(NUM_FOLDS):
         held_out = names[fold::NUM_FOLDS]
         folder = settings.work / f"fold_{fold}"
-        write_suite(settings.episodes, folder / "suite", held_out)
+        for name in held_out:
+            write_episode(folder / "suite", name, *whole[name])
         trained_on = [episodes[name] for name in names if name not in held_out]
         for variant in ("sound", *BROKEN):
             train(trained_on, variant, folder, settings.seed)
@@ -162,19 +166,19 @@ def train(episodes: list[tuple[Tensor, Tensor]], variant: str, folder: Path, see
 
 
 def read_episode(folder: Path, name: str) -> tuple[Tensor, Tensor]:
-    """Small frames ``[T, 3, 64, 64]`` and actions ``[T, A]``."""
+    """Frames uint8 ``[T, 3, H, W]`` and actions float ``[T, A]``."""
     with av.open(str(folder / f"{name}.mp4")) as container:
         frames = np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)])
     with np.load(folder / f"{name}.npz") as arrays:
         (actions,) = arrays.values()
-    return shrink(torch.from_numpy(frames).permute(0, 3, 1, 2)), torch.from_numpy(actions).float()
+    return torch.from_numpy(frames).permute(0, 3, 1, 2), torch.from_numpy(actions).float()
 
 
 def draw_episodes(folder: Path) -> None:
     """Episodes of wbgpu's own world of a gripper, a block and a bowl, with their actions."""
     world = load_world("block_to_bowl")
     renderer = Renderer(world, 128)
-    rollout = roll_out(world, range(NUM_DRAWN), 40)
+    rollout = roll_out(world, range(NUM_DRAWN), 30)
     choices = np.eye(len(world.schema.actions), dtype=np.float32)
     for index in range(NUM_DRAWN):
         name = folder / f"drawn_{index:03}"
@@ -183,13 +187,12 @@ def draw_episodes(folder: Path) -> None:
         np.savez(name.with_suffix(".npz"), actions=choices[rollout.actions[index]])
 
 
-def write_suite(source: Path, suite: Path, names: list[str]) -> None:
-    """The held-out episodes as wbgpu reads them."""
-    for name in names:
-        for folder, ending in (("gt", ".mp4"), ("actions", ".npz")):
-            (suite / folder).mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source / f"{name}{ending}", suite / folder / f"{name}{ending}")
-    (suite / "held_out.json").write_text(json.dumps(names) + "\n")
+def write_episode(suite: Path, name: str, frames: Tensor, actions: Tensor) -> None:
+    """An episode as wbgpu reads it, up to the horizon."""
+    length = NUM_CONTEXT + HORIZON
+    write_video(suite / "gt" / f"{name}.mp4", frames[:length], 5.0, lossless=True)
+    (suite / "actions").mkdir(parents=True, exist_ok=True)
+    np.save(suite / "actions" / f"{name}.npy", actions[:length].numpy())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Compare the figures of a reproduced example with the committed ones, within their tolerances.
+
+Usage: compare_figures.py COMMITTED REPRODUCED, two folders with a figures.json. Exit 0: all figures
+are within the committed tolerances and all verdicts are the same; 1: not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    for name in ("committed", "reproduced"):
+        parser.add_argument(name, type=Path)
+    folders = parser.parse_args()
+    committed, reproduced = (
+        json.loads((folder / "figures.json").read_text("utf-8"))
+        for folder in (folders.committed, folders.reproduced)
+    )
+    outside = compare_values(committed["figures"], reproduced["figures"])
+    changed = compare_verdicts(committed["verdicts"], reproduced["verdicts"])
+    print(
+        f"{outside} of {len(committed['figures'])} figures outside their tolerance, "
+        f"{changed} of {len(committed['verdicts'])} verdicts changed"
+    )
+    return 1 if outside or changed else 0
+
+
+def compare_values(committed: list[dict[str, Any]], reproduced: list[dict[str, Any]]) -> int:
+    """Print all figures; how many are missing or too far from the committed ones."""
+    found = {one["name"]: one["value"] for one in reproduced}
+    outside = 0
+    for figure in committed:
+        value = found.get(figure["name"])
+        # Not `>`: a value that is not a number must not pass.
+        within = value is not None and abs(value - figure["value"]) <= figure["tolerance"]
+        outside += not within
+        print(
+            f"{figure['name']:48} committed {figure['value']:<12.6g} reproduced "
+            f"{'missing' if value is None else format(value, '<12.6g')} "
+            f"tolerance {figure['tolerance']:<10.4g} {'' if within else 'OUTSIDE'}"
+        )
+    return outside
+
+
+def compare_verdicts(committed: list[dict[str, Any]], reproduced: list[dict[str, Any]]) -> int:
+    """Print all verdicts; how many are not the committed ones."""
+    found = {question(one): statuses(one) for one in reproduced}
+    changed = 0
+    for verdict in committed:
+        now = found.get(question(verdict))
+        same = now == statuses(verdict)
+        changed += not same
+        print(f"{question(verdict)}: {statuses(verdict)}{'' if same else f' CHANGED to {now}'}")
+    return changed
+
+
+def question(verdict: dict[str, Any]) -> str:
+    parts = [verdict.get("part"), verdict["baseline"], "to", verdict["candidate"]]
+    return " ".join(part for part in parts if part)
+
+
+def statuses(verdict: dict[str, Any]) -> dict[str, str]:
+    return {name: verdict[name] for name in ("worldbench", "noninferiority") if name in verdict}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
