@@ -9,6 +9,7 @@ import torch
 from tests.video.awkward_files import encode, pictures
 from wbgpu.errors import VideoError
 from wbgpu.records.clip import Clip
+from wbgpu.records.declared import Declared
 from wbgpu.records.tile import Tile
 from wbgpu.video.clip_reader import open_clip
 from wbgpu.video.encode import write_video
@@ -78,3 +79,14 @@ def test_frames_found_by_a_rate_in_a_video_without_one(tmp_path: Path) -> None:
         assert reader.info.is_variable_frame_rate
     with pytest.raises(VideoError, match=r"uneven\.mp4: its frames come unevenly"):
         open_clip(Clip(path, frames=(0, 3), fps=5.0), PyavDecoder())
+
+
+def test_a_clip_that_is_other_than_declared_is_refused(video: tuple[Path, torch.Tensor]) -> None:
+    """By the number of frames of the part, not of the file."""
+    path, frames = video
+    part = (1, 3)
+    declared = Declared("manifest.json: $.episodes[0]", num_frames=2)
+    with open_clip(Clip(path, frames=part, declared=declared), PyavDecoder()) as reader:
+        assert reader.info.num_frames == 2
+    with pytest.raises(VideoError, match=rf"has {len(frames)} frame.*2 are declared by manifest"):
+        open_clip(Clip(path, declared=declared), PyavDecoder())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from wbgpu.episodes.pairing import Episode, EpisodePair
 
@@ -27,4 +28,26 @@ class Layout(Protocol):
             predictions: root of the predictions; ``None`` where they lie within the suite, which
                 not every layout has.
         """
+        ...
+
+
+@dataclass(frozen=True)
+class SuiteDescription:
+    """What a suite says about itself.
+
+    Attributes:
+        checkpoint_name: of the checkpoint that predicted, or ``None``.
+        notes: for every reader of a result.
+    """
+
+    checkpoint_name: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class DescribedLayout(Layout, Protocol):
+    """A layout of suites that say where their predictions come from."""
+
+    def describe(self, ground_truth: Path, predictions: Path | None) -> SuiteDescription:
+        """What is known of the suite; raises as `Layout`."""
         ...

@@ -8,7 +8,7 @@ extension: ``a/b.mp4`` pairs with ``a/b.mkv``.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -66,6 +66,17 @@ def pair_with_predictions(
             and names them.
     """
     predictions = find_clips(predictions_root)
+    return pair_clips(episodes, predictions, ground_truth_root, predictions_root, unchosen)
+
+
+def pair_clips(
+    episodes: Sequence[Episode],
+    predictions: Mapping[str, Clip],
+    ground_truth_root: Path,
+    predictions_root: Path,
+    unchosen: Collection[str] = (),
+) -> tuple[EpisodePair, ...]:
+    """As `pair_with_predictions`, with predictions by name that were found already."""
     prediction_by_key = by_key(predictions, predictions_root)
     episode_by_key = {pairing_key(episode.episode_id): episode for episode in episodes}
     missing = [e.episode_id for key, e in episode_by_key.items() if key not in prediction_by_key]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 
 from wbgpu.episodes.actions import find_actions, read_actions
-from wbgpu.episodes.layout import Layout
+from wbgpu.episodes.layout import DescribedLayout, Layout, SuiteDescription
 from wbgpu.episodes.logits import LogitFiles, find_logits
 from wbgpu.episodes.pairing import Episode, EpisodePair
 from wbgpu.episodes.video_folders import VideoFolders
@@ -60,7 +60,8 @@ class EvaluationRequest:
         aggregation: the rule of the suite's aggregates; ``None`` for ``evaluation`` of a single
             file and ``batch_evaluation`` otherwise. See `wbgpu.aggregate.summary`.
         profile: the composite's settings.
-        name: checkpoint name; ``None`` takes the name of the predictions folder or the model.
+        name: checkpoint name; ``None`` takes the suite's, or that of the predictions folder or the
+            model.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         statistics_path: ``auto``, ``reference``, ``cpu`` or ``triton``.
         window_frames: frames scored at once; ``None`` for 8 MiB a video.
@@ -179,13 +180,23 @@ class EvaluationRequest:
 
     @property
     def checkpoint_name(self) -> str:
-        """The given name, or the predictions' root's (a file's without extension)."""
+        """The given name, the suite's, or the predictions' root's (a file's without extension)."""
         if self.name:
             return self.name
         if self.live is not None and self.predictions is None:
             return self.live.name
+        if (described := self.description.checkpoint_name) is not None:
+            return described
         path = (self.predictions or self.ground_truth).resolve()
         return path.name if path.is_dir() else path.stem
+
+    @property
+    def description(self) -> SuiteDescription:
+        """What the suite says about itself, where its layout knows."""
+        if isinstance(self.layout, DescribedLayout):
+            predictions = None if self.live is not None else self.predictions
+            return self.layout.describe(self.ground_truth, predictions)
+        return SuiteDescription()
 
     @property
     def predictions_root(self) -> str:

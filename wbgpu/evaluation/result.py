@@ -86,7 +86,7 @@ def suite_result(
             ),
             command=request.command_line,
         ),
-        notes=request.notes,
+        notes=(*request.notes, *request.description.notes),
         distribution_distances=distances,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from wbgpu.records.declared import Declared
 from wbgpu.records.tile import Tile
 from wbgpu.records.video import VideoInfo
 
@@ -21,6 +22,7 @@ class Clip:
         float_range: what black and white are in an array of floats; ``None`` refuses floats.
         fps: frames per second, where the file does not say them. Where ``frames`` were found by
             their times, the rate by which they were; a file with another is refused.
+        declared: what the suite says of these frames; a clip with others is refused.
     """
 
     path: Path
@@ -29,6 +31,7 @@ class Clip:
     fps: float | None = None
     tile: Tile | None = None
     float_range: tuple[float, float] | None = None
+    declared: Declared | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -37,7 +40,9 @@ class Clip:
 
     @classmethod
     def of(cls, info: VideoInfo) -> Clip:
-        """What a reader has described, apart from ``images``, which are found again."""
+        """What a reader has described, apart from ``images``, which are found again, and what was
+        declared.
+        """
         return cls(
             Path(info.path),
             frames=info.frames,

@@ -26,7 +26,8 @@ def open_clip(clip: Clip, decoder: Decoder) -> VideoReader:
         decoder: opens videos; images and arrays need none.
 
     Raises:
-        VideoError: as `Decoder.open`, or the clip asks for frames or pixels that are not there.
+        VideoError: as `Decoder.open`, or the clip asks for frames or pixels that are not there,
+            or is declared to be other than it is.
     """
     if not clip.images and clip.path.is_dir():
         clip = dataclasses.replace(clip, images=image_clip(clip.path).images)
@@ -37,13 +38,15 @@ def open_clip(clip: Clip, decoder: Decoder) -> VideoReader:
         reader = ArrayReader(clip)
     else:
         reader = decoder.open(clip.path)
-    if clip.frames is None and clip.tile is None:
-        return reader
     try:
-        return PartReader(reader, clip)
+        part = reader if clip.frames is None and clip.tile is None else PartReader(reader, clip)
+        wrong = None if clip.declared is None else clip.declared.contradiction(part.info)
+        if wrong is not None:
+            raise VideoError(clip.path, wrong)
     except BaseException:
         reader.close()
         raise
+    return part
 
 
 class PartReader:
