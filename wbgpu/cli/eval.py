@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +37,12 @@ from wbgpu.report.markdown import result_report
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
+_HYDRA_FLAGS = {
+    *("--cfg", "-c", "--info", "-i", "--config-dir", "-cd", "--config-name", "-cn"),
+    *("--config-path", "-cp", "--experimental-rerun"),
+}
+"""Those with a value."""
+
 
 @click.command(
     "eval",
@@ -59,31 +64,21 @@ def command(command_line: str | None, as_json: bool, arguments: tuple[str, ...])
     def job(config: DictConfig, run: Run) -> Outcome:
         return _evaluate(config, run, command_line, as_json)
 
-    with _modules_of_this_folder():
-        return run_application("eval", arguments, job, as_json=as_json)
+    return run_application("eval", arguments, job, as_json=as_json)
 
 
 def _names_dataset(arguments: Sequence[str]) -> bool:
     """Whether a path stands among the arguments, as in ``worldbench eval DATASET -p FOLDER``.
 
-    Hydra's own arguments are flags and overrides.
+    Hydra's own arguments are flags, their values and overrides.
     """
     return any(
-        not argument.startswith(("-", "+", "~")) and "=" not in argument and Path(argument).exists()
-        for argument in arguments
+        not argument.startswith(("-", "+", "~"))
+        and "=" not in argument
+        and before not in _HYDRA_FLAGS
+        and Path(argument).exists()
+        for before, argument in pairwise(["", *arguments])
     ) or any(argument in ("-p", "--predictions") for argument in arguments)
-
-
-@contextmanager
-def _modules_of_this_folder() -> Iterator[None]:
-    """A model's class is often in the project that one stands in, which nobody has installed."""
-    before = list(sys.path)
-    # Last, so that no file here can hide a package.
-    sys.path.append(str(Path.cwd()))
-    try:
-        yield
-    finally:
-        sys.path[:] = before
 
 
 def _evaluate(config: DictConfig, run: Run, command_line: str | None, as_json: bool) -> Outcome:

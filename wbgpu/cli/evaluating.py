@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from wbgpu.cli.own_modules import modules_of_this_folder
 from wbgpu.errors import InputError
 from wbgpu.records.project_file import ProjectFile, load_project_file
 from wbgpu.records.strict_json import write_text
@@ -74,7 +75,8 @@ def prepare(
         defaults=project_values(project),
     )
     command_line = click.get_current_context().find_root().obj
-    request = request_from(config, project.path, notes, command_line, run_folder=run_folder)
+    with modules_of_this_folder():
+        request = request_from(config, project.path, notes, command_line, run_folder=run_folder)
     return request, project
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wbgpu.cli.artifacts import check_file
+from wbgpu.cli.own_modules import modules_of_this_folder
 from wbgpu.cli.sweep_jobs import end_of_sweep, run_sweep_job
 from wbgpu.errors import ConfigurationError, WbgpuError
 from wbgpu.records.strict_json import to_text
@@ -88,10 +89,6 @@ def run_application(
     from wbgpu.evaluation.composition import explain
     from wbgpu.evaluation.sweep_folder import sweep_folders
 
-    # Classes of the user's own lie beside the data as often as not. Last, so that a file there
-    # takes no module's place.
-    if (current := str(Path.cwd())) not in sys.path:
-        sys.path.append(current)
     codes: list[int] = []
     num_processes = os.environ.get("WORLD_SIZE", "1")
     sweep_id = secrets.token_hex(8)
@@ -124,7 +121,7 @@ def run_application(
     )
     with sweep_folders() as folders:
         try:
-            with _as_hydra_expects(f"wbgpu {config_name}", arguments):
+            with modules_of_this_folder(), _as_hydra_expects(f"wbgpu {config_name}", arguments):
                 application(task)()
         except (HydraException, OmegaConfBaseException) as error:
             raise explain(error, arguments, config_name) from error

@@ -88,9 +88,10 @@ class Noninferiority:
             (:mod:`wbgpu.aggregate.intervals`).
         seed: of the bootstrap and of random sign patterns.
         fail_inconclusive: treat what is not decided as a FAIL.
-        required_metrics, min_metric_count, min_metric_coverage, min_configured_weight_coverage,
-            strict_config_match, distance_margins, min_distance_episodes: as of
+        required_metrics, min_metric_count, min_metric_coverage: as of
             :class:`wbgpu.gating.thresholds.Thresholds`.
+        min_configured_weight_coverage, strict_config_match: likewise.
+        distance_margins, min_distance_episodes: likewise.
 
     Raises:
         ConfigurationError: a value is not finite, out of range or of the wrong type.
