@@ -49,9 +49,18 @@ def main() -> None:
         parser.add_argument(name, type=Path)
     settings = parser.parse_args()
     settings.output.mkdir(parents=True, exist_ok=True)
-    results = {kind: judge(kind, settings.work, settings.output) for kind in KINDS}
+    for kind in KINDS:
+        judge(kind, settings.work, settings.output)
+    write_json(settings.output / "watched.json", watch_again(settings.work))
+    print(summarise(settings.output))
+
+
+def summarise(output: Path) -> str:
+    """Write README.md, figures.json and reports from the JSON files of a folder."""
+    results = {kind: wbgpu.load_result(output / f"{kind}.json") for kind in KINDS}
     means = {kind: means_of(result) for kind, result in results.items()}
     verdicts = [judge_question(results, *question) for question in QUESTIONS]
+    watched = json.loads((output / "watched.json").read_text("utf-8"))
     lines = [
         "# Checkpoints of the robot video example",
         "",
@@ -59,36 +68,41 @@ def main() -> None:
         "",
         *summary(results, means),
         *verdict_table(verdicts),
-        *watched(settings.work),
+        "The callback in training against the same checkpoints evaluated afterwards: largest "
+        f"difference {watched['largest_difference']:g} in {watched['num_numbers']} numbers, all "
+        "metrics, episodes and checkpoints.",
+        "",
     ]
-    (settings.output / "README.md").write_text("\n".join(lines), encoding="utf-8")
+    text = "\n".join(lines)
+    (output / "README.md").write_text(text, encoding="utf-8")
     figures = [
         {"name": f"{kind} {name}", "value": values[name], "tolerance": tolerance}
         for kind, values in means.items()
         for name, tolerance in TOLERANCES.items()
     ]
-    document = {"figures": figures, "verdicts": verdicts}
-    text = json.dumps(document, indent=1, allow_nan=False)
-    (settings.output / "figures.json").write_text(text + "\n", encoding="utf-8")
+    write_json(output / "figures.json", {"figures": figures, "verdicts": verdicts})
     for baseline, candidate in (("early", "late"), ("late", "shuffled_actions")):
         wbgpu.write_report(
-            settings.output / f"{candidate}.json",
-            settings.output / f"{candidate}_against_{baseline}.html",
-            settings.output / f"{baseline}.json",
+            output / f"{candidate}.json",
+            output / f"{candidate}_against_{baseline}.html",
+            output / f"{baseline}.json",
             policy=POLICY,
             num_films=1,
         )
-    print("\n".join(lines))
+    return text
 
 
-def judge(kind: str, work: Path, output: Path) -> wbgpu.SuiteResult:
+def write_json(path: Path, document: dict[str, object]) -> None:
+    path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def judge(kind: str, work: Path, output: Path) -> None:
     """One kind of checkpoint on all episodes, each predicted by the fold that held it out."""
     predictions = work / "predictions" / kind
     for fold in range(NUM_FOLDS):
         run_checkpoint(work / f"fold_{fold}", kind, [f"save_predictions={predictions}"])
     result = wbgpu.evaluate(work / "suite" / "gt", predictions, num_context=NUM_CONTEXT, name=kind)
     wbgpu.save_result(result, output / f"{kind}.json")
-    return result
 
 
 def run_checkpoint(folder: Path, kind: str, overrides: list[str]) -> wbgpu.SuiteResult:
@@ -196,9 +210,9 @@ def verdict_table(verdicts: list[dict[str, object]]) -> list[str]:
     ]
 
 
-def watched(work: Path) -> list[str]:
+def watch_again(work: Path) -> dict[str, object]:
     """The callback's numbers during training against the checkpoints' afterwards."""
-    largest, count = 0.0, 0
+    differences = []
     for fold in range(NUM_FOLDS):
         folder = work / f"fold_{fold}"
         for kind, epochs in EPOCHS.items():
@@ -208,13 +222,8 @@ def watched(work: Path) -> list[str]:
                 for name, outcome in episode.metrics.items():
                     if outcome.value is not None:
                         before = then[episode.episode_id].metrics[name].value
-                        largest = max(largest, abs(before - outcome.value))
-                        count += 1
-    return [
-        "The callback in training against the same checkpoint evaluated afterwards: largest "
-        f"difference {largest:g} in {count} numbers, all metrics, episodes and checkpoints.",
-        "",
-    ]
+                        differences.append(abs(before - outcome.value))
+    return {"largest_difference": max(differences), "num_numbers": len(differences)}
 
 
 def mean(values: list[float | None]) -> float:

@@ -5,7 +5,7 @@ States: each checkpoint plays the world as a contestant. Frames: each checkpoint
 tokens of drawn episodes are saved beside the frames that it holds most likely, so that one result
 has both pixel metrics and regret.
 
-Usage: judge.py WORK OUTPUT
+Usage: judge.py WORK OUTPUT, with the folder that train.py has filled.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ TOLERANCES = {
 PIXEL_METRICS = ("psnr", "visual_similarity", "skill_persistence_dynamic")
 QUESTIONS = (("early", "middle"), ("middle", "late"), ("late", "action_blind"))
 FRAME_QUESTIONS = (*QUESTIONS, ("middle", "action_blind"))
+POLICY = wbgpu.Noninferiority(margin=0.5, metric_margins={"log_loss": 0.0})
 HERE = Path(__file__).parent
 Rows = dict[str, dict[str, float]]
 Verdict = dict[str, Any]
@@ -55,8 +56,15 @@ def main() -> None:
         parser.add_argument(name, type=Path)
     settings = parser.parse_args()
     settings.output.mkdir(parents=True, exist_ok=True)
-    regrets, state_verdicts = states(settings.work, settings.output)
-    means, frame_verdicts = frames(settings.work, settings.output)
+    play(settings.work, settings.output)
+    predict_frames(settings.work, settings.output)
+    print(summarise(settings.output))
+
+
+def summarise(output: Path) -> str:
+    """Write README.md, figures.json and reports from the JSON files of a folder."""
+    regrets, state_verdicts = judge_states(output)
+    means, frame_verdicts = judge_frames(output)
     lines = [
         "# Checkpoints of the token world models example",
         "",
@@ -65,7 +73,8 @@ def main() -> None:
         *state_tables(regrets, state_verdicts),
         *frame_tables(means, frame_verdicts),
     ]
-    (settings.output / "README.md").write_text("\n".join(lines), encoding="utf-8")
+    text = "\n".join(lines)
+    (output / "README.md").write_text(text, encoding="utf-8")
     figures = [
         {
             "name": f"{part} {kind} {name}",
@@ -77,9 +86,17 @@ def main() -> None:
         for name, value in values.items()
     ]
     document = {"figures": figures, "verdicts": [*state_verdicts, *frame_verdicts]}
-    text = json.dumps(document, indent=1, allow_nan=False)
-    (settings.output / "figures.json").write_text(text + "\n", encoding="utf-8")
-    print("\n".join(lines))
+    path = output / "figures.json"
+    path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    for baseline in ("late", "middle"):
+        wbgpu.write_report(
+            output / "frames_action_blind.json",
+            output / f"frames_action_blind_against_{baseline}.html",
+            output / f"frames_{baseline}.json",
+            policy=POLICY,
+            num_films=1,
+        )
+    return text
 
 
 def weights_of(work: Path, model: str, kind: str) -> Path:
@@ -88,8 +105,8 @@ def weights_of(work: Path, model: str, kind: str) -> Path:
     return work / model / f"{kind}.pt"
 
 
-def states(work: Path, output: Path) -> tuple[Rows, list[Verdict]]:
-    """Regret of the models over states, with what no learner and a counting learner lose."""
+def play(work: Path, output: Path) -> None:
+    """The models over states play the world, beside no learner and a counting learner."""
     world = load_world(WORLD)
     sizes = [variable.num_outcomes for variable in world.schema.variables]
     for kind in KINDS:
@@ -105,6 +122,9 @@ def states(work: Path, output: Path) -> tuple[Rows, list[Verdict]]:
         )
     for kind in ("oracle", "kt", "uniform"):
         regret(output / f"states_{kind}.json", f"contestant={kind}")
+
+
+def judge_states(output: Path) -> tuple[Rows, list[Verdict]]:
     regrets = {}
     for kind in ("oracle", *KINDS, "kt", "uniform"):
         result = wbgpu.load_result(output / f"states_{kind}.json")
@@ -156,7 +176,7 @@ def regret(path: Path, *overrides: str) -> None:
     )
 
 
-def frames(work: Path, output: Path) -> tuple[Rows, list[Verdict]]:
+def predict_frames(work: Path, output: Path) -> None:
     """Pixel metrics and regret of the models over frames."""
     world = load_world(WORLD)
     tokenizer = Tokenizer(world)
@@ -164,7 +184,6 @@ def frames(work: Path, output: Path) -> tuple[Rows, list[Verdict]]:
     suite = work / "suite"
     for index, episode in enumerate(tokenizer.decode(tokenizer.encode(rollout.states))):
         write(suite / "gt" / f"{index:03}.mp4", episode)
-    results, means = {}, {}
     for kind in KINDS:
         predict(work, kind, tokenizer, rollout)
         result = wbgpu.evaluate(
@@ -174,15 +193,20 @@ def frames(work: Path, output: Path) -> tuple[Rows, list[Verdict]]:
             overrides=[f"suite.logits={suite / f'{kind}_logits'}"],
         )
         wbgpu.save_result(result, output / f"frames_{kind}.json")
-        results[kind] = result
-        means[kind] = {
+
+
+def judge_frames(output: Path) -> tuple[Rows, list[Verdict]]:
+    results = {kind: wbgpu.load_result(output / f"frames_{kind}.json") for kind in KINDS}
+    means = {
+        kind: {
             "regret_nats_per_token": regret_of_tokens(result),
             **{name: mean(result, name) for name in PIXEL_METRICS},
         }
-    policy = wbgpu.Noninferiority(margin=0.5, metric_margins={"log_loss": 0.0})
+        for kind, result in results.items()
+    }
     verdicts = []
     for baseline, candidate in FRAME_QUESTIONS:
-        verdict = wbgpu.gate(results[baseline], results[candidate], policy=policy)
+        verdict = wbgpu.gate(results[baseline], results[candidate], policy=POLICY)
         verdicts.append(
             {
                 "part": "frames",
@@ -195,14 +219,6 @@ def frames(work: Path, output: Path) -> tuple[Rows, list[Verdict]]:
                     for one in verdict.evidence
                 },
             }
-        )
-    for baseline, candidate in (("late", "action_blind"), ("middle", "action_blind")):
-        wbgpu.write_report(
-            results[candidate],
-            output / f"frames_{candidate}_against_{baseline}.html",
-            results[baseline],
-            policy=policy,
-            num_films=1,
         )
     return means, verdicts
 

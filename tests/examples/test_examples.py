@@ -1,0 +1,179 @@
+"""scripts/examples: the projects run from nothing to a table; the committed tables are theirs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import REPOSITORY
+
+EXAMPLES = REPOSITORY / "scripts/examples"
+COMMITTED = REPOSITORY / "artifacts/checkpoint_validation"
+FOLDERS = {
+    "robot_video": "robot_video",
+    "robot_video_drawn": "robot_video",
+    "world_tokens": "world_tokens",
+}
+SMALL = {
+    "robot_video": {
+        "EPOCHS": {"early": 2, "middle": 4, "late": 6},
+        "NUM_FOLDS": 2,
+        "NUM_DRAWN": 2,
+    },
+    "world_tokens": {
+        "STEPS": {"early": 1, "middle": 10, "late": 20},
+        "TRAINING_SEEDS": range(10_000, 10_004),
+    },
+}
+SMALL_JUDGE = {
+    "robot_video": {},
+    "world_tokens": {"SEEDS": range(3), "NUM_STEPS": 4, "EPISODES": range(3), "HORIZON": 2},
+}
+
+
+def run(project, code, cwd):
+    """Run code as one of a project's scripts would."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", f"import sys\nfrom pathlib import Path\n{code}"],
+        cwd=cwd,
+        env={"PATH": "", "HOME": str(cwd), "PYTHONPATH": str(EXAMPLES / project)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def run_small(project, cwd):
+    """Both scripts, with settings that take seconds."""
+    small = {"train": SMALL[project], "judge": SMALL_JUDGE[project]}
+    settings = {
+        module: "".join(f"{module}.{name} = {value!r}\n" for name, value in values.items())
+        for module, values in small.items()
+    }
+    arguments = ["drawn", "work"] if project == "robot_video" else ["work"]
+    start = f"import train\n{settings['train']}"
+    run(project, f"{start}sys.argv[1:] = {arguments}\ntrain.main()", cwd)
+    judge = f"import judge\n{settings['judge']}sys.argv[1:] = ['work', '.']\njudge.main()"
+    run(project, f"{start}{judge}", cwd)
+
+
+def compare(committed, reproduced):
+    return subprocess.run(
+        [sys.executable, EXAMPLES / "compare_figures.py", committed, reproduced],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_robot_video_from_drawn_episodes_to_a_table(tmp_path):
+    """A project that does not run, or a callback whose numbers are not the checkpoint's."""
+    run_small("robot_video", tmp_path)
+    watched = json.loads((tmp_path / "watched.json").read_text("utf-8"))
+    assert watched["largest_difference"] == 0
+    assert watched["num_numbers"] > 3 * 2 * 5
+    table = (tmp_path / "README.md").read_text("utf-8")
+    for kind in ("copy_last", "early", "middle", "late", "shuffled_actions", "frozen_video"):
+        assert f"\n| {kind} |" in table
+    document = json.loads((tmp_path / "late.json").read_text("utf-8"))
+    assert document["episode_count"] == 2
+    assert document["ground_truth_root"] == "work/suite/gt"
+
+
+@pytest.mark.slow
+def test_world_tokens_from_nothing_to_a_table(tmp_path):
+    run_small("world_tokens", tmp_path)
+    figures = json.loads((tmp_path / "figures.json").read_text("utf-8"))["figures"]
+    values = {one["name"]: one["value"] for one in figures}
+    assert values["states oracle regret_nats_per_step"] == 0
+    assert values["states late regret_nats_per_step"] < values["states early regret_nats_per_step"]
+    assert (
+        values["frames late regret_nats_per_token"] < values["frames early regret_nats_per_token"]
+    )
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_committed_tables_are_made_from_the_committed_results(folder, tmp_path):
+    """A typed number, or results of another run than the table's."""
+    shutil.copytree(COMMITTED / folder, tmp_path / "copy")
+    for name in ("README.md", "figures.json"):
+        (tmp_path / "copy" / name).unlink()
+    run(FOLDERS[folder], "import judge\njudge.summarise(Path('copy'))", tmp_path)
+    made, committed = (
+        (root / "README.md").read_text("utf-8") for root in (tmp_path / "copy", COMMITTED / folder)
+    )
+    assert made == committed
+    assert compare(COMMITTED / folder, tmp_path / "copy").returncode == 0
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_what_is_committed_names_no_place_of_a_machine(folder):
+    for path in (COMMITTED / folder).iterdir():
+        text = path.read_text("utf-8")
+        for place in ("/tmp/", "/home/", "/root/", "/work/"):
+            assert place not in text, path
+
+
+@pytest.mark.parametrize("folder", ["robot_video", "robot_video_drawn"])
+def test_the_committed_verdicts_are_right(folder):
+    """A gate that passes a broken checkpoint or fails a better one."""
+    document = json.loads((COMMITTED / folder / "figures.json").read_text("utf-8"))
+    verdicts = {
+        (one["baseline"], one["candidate"]): one["noninferiority"] for one in document["verdicts"]
+    }
+    assert verdicts["early", "late"] == "PASS"
+    assert verdicts["late", "frozen_video"] == "FAIL"
+    assert verdicts["late", "shuffled_actions"] == "FAIL"
+    watched = json.loads((COMMITTED / folder / "watched.json").read_text("utf-8"))
+    assert watched["largest_difference"] == 0
+
+
+def test_figures_outside_their_tolerance_are_named(tmp_path):
+    """A reproduction that is far off, lacks a figure, or decides otherwise must not pass."""
+    verdict = {"baseline": "a", "candidate": "b", "worldbench": "PASS", "noninferiority": "FAIL"}
+    figures = [
+        {"name": "psnr", "value": 20.0, "tolerance": 0.5},
+        {"name": "composite", "value": 80.0, "tolerance": 1.0},
+    ]
+
+    def write(name, values, verdicts):
+        folder = tmp_path / name
+        folder.mkdir()
+        text = json.dumps({"figures": values, "verdicts": verdicts})
+        (folder / "figures.json").write_text(text)
+        return folder
+
+    committed = write("committed", figures, [verdict])
+    near = [{**figures[0], "value": 20.4}, figures[1]]
+    assert compare(committed, write("near", near, [verdict])).returncode == 0
+    for name, values, verdicts, message in (
+        ("far", [{**figures[0], "value": 20.6}, figures[1]], [verdict], "OUTSIDE"),
+        ("nan", [{**figures[0], "value": float("nan")}, figures[1]], [verdict], "OUTSIDE"),
+        ("missing", figures[1:], [verdict], "missing"),
+        ("other", figures, [{**verdict, "noninferiority": "PASS"}], "CHANGED"),
+        ("undecided", figures, [], "CHANGED"),
+    ):
+        done = compare(committed, write(name, values, verdicts))
+        assert done.returncode == 1, name
+        assert message in done.stdout
+
+
+def test_examples_use_only_what_is_public():
+    """What an outside user must import from within is missing from the public interface."""
+    public = {
+        "wbgpu",
+        "wbgpu.integrations.lightning",
+        "wbgpu.models",
+        "wbgpu.video.encode",
+        "wbgpu.worlds",
+    }
+    for path in EXAMPLES.glob("*/*.py"):
+        imported = re.findall(r"^(?:from|import) (wbgpu[\w.]*)", path.read_text("utf-8"), re.M)
+        assert set(imported) <= public, path
