@@ -69,6 +69,16 @@ def test_eval_of_a_dataset_is_eval_frames(
     assert Path("kept/latest/result.json").is_file()
 
 
+def test_values_of_hydras_flags_are_no_dataset(folder: Path) -> None:
+    """A folder of configurations exists, and is not what is evaluated."""
+    (folder / "mine/metrics").mkdir(parents=True)
+    (folder / "mine/metrics/own.yaml").write_text("own:\n  _target_: wbgpu.metrics.Mse\n")
+    suite = ["suite=frames", "suite.ground_truth=data", "suite.predictions=data/good"]
+    arguments = ["eval", "--config-dir", "mine", *suite, "metrics=own", "output=own.json"]
+    assert run(arguments) == 0
+    assert "own" in Path("own.json").read_text()
+
+
 def test_hydra_overrides_choose_the_suite(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same suite in a sweep or with a model that predicts live."""
     arguments = ["eval", "suite=frames", "suite.ground_truth=data", "suite.predictions=data/good"]

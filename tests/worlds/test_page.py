@@ -1,33 +1,15 @@
-"""docs/worlds.md: what it shows must work as shown."""
+"""docs/worlds.md: its table of worlds."""
 
 from __future__ import annotations
 
 import math
-import re
 
 import pytest
-import yaml
 
 from tests.conftest import REPOSITORY
-from wbgpu.worlds import check_world, load_world, world_names
+from wbgpu.worlds import load_world, world_names
 
 TEXT = (REPOSITORY / "docs/worlds.md").read_text("utf-8")
-
-
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
-
-
-@pytest.mark.parametrize("index", range(len(blocks("python"))))
-def test_code_runs(index, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    exec(compile(blocks("python")[index], "docs/worlds.md", "exec"), {})
-
-
-def test_the_example_is_a_sound_world():
-    """The first thing that a reader copies."""
-    world, picture = (yaml.safe_load(block) for block in blocks("yaml"))
-    check_world(load_world(world | picture))
 
 
 @pytest.mark.parametrize("name", world_names())
