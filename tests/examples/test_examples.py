@@ -21,7 +21,7 @@ FOLDERS = {
 }
 SMALL = {
     "robot_video": {
-        "EPOCHS": {"early": 2, "middle": 4, "late": 6},
+        "EPOCHS": {"early": 1, "middle": 2, "late": 3},
         "NUM_FOLDS": 2,
         "NUM_DRAWN": 2,
     },

@@ -72,8 +72,8 @@ def _signals_line(result: SuiteResult) -> list[str]:
     if not names:
         return []
     return [
-        f"{', '.join(names)}: plain videos never have these. They need datasets whose frames come "
-        "with tracked objects and states, which this version does not read"
+        f"{', '.join(names)}: plain videos never have these. Frame datasets that say what the "
+        "objects and actions are do: suite=frames"
     ]
 
 

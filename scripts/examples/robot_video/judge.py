@@ -31,7 +31,7 @@ TOLERANCES = {
     "temporal_fidelity": 0.6,
 }
 """How far from the committed means another machine's training may end; two seeds are as far."""
-SHOWN_HORIZONS = (1, 4, 16)
+SHOWN_HORIZONS = (1, 4, 8)
 QUESTIONS = (
     ("copy_last", "late"),
     *pairwise(EPOCHS),
