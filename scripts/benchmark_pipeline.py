@@ -13,7 +13,9 @@ Videos: the ten BridgeData V2 episodes beside the repository (22 to 49 frames, 2
 distributed), else drawn scenes under a slow pan. Predictions lag one frame behind and are H.264 at
 x264's default quality (crf 23). For 480x640 both sides are scaled up (bicubic) and encoded so.
 
-Linear: one 256x256 episode of T frames, made by going through an episode forth and back.
+Linear: 256x256 episodes of T frames, made by going through an episode forth and back. One in a
+run, where an evaluation's fixed costs count fully; and as many as make 1,024 steps, so that all
+runs have the same length and what differs is the cost of an episode and of its frames.
 Memory: peak of a fresh process (VmHWM) when all is measured and when the result is written, with a
 short and a long episode, few and many. Frames stream; the result, 10 kB a step, does not.
 
@@ -43,6 +45,7 @@ from machine import machine
 NUM_CORES = 2
 NUM_CONTEXT = 1
 CRF = 23
+LENGTHS = (64, 256, 1024)
 BRIDGE = Path(__file__).resolve().parents[2] / "shared/data/bridge"
 Frames = npt.NDArray[np.uint8]
 
@@ -131,56 +134,72 @@ def compare(worker: Worker, folder: Path, rounds: int) -> dict[str, Any]:
     }
 
 
-def measure_linear(
-    worker: Worker, folder: Path, frames: Frames, rounds: int
-) -> list[dict[str, float]]:
-    """Seconds a frame at each T, against those of the shortest in the same round."""
-    lengths = (64, 256, 1024)
-    for length in lengths:
-        write_suite(folder / f"linear{length}", [repeated(frames, length + NUM_CONTEXT)], 256, 256)
-    times: dict[int, list[dict[str, dict[str, float]]]] = {length: [] for length in lengths}
+def measure_linear(worker: Worker, folder: Path, frames: Frames, rounds: int) -> dict[str, Any]:
+    """Cost a frame by T: of one episode in a run, and of so many that all runs have one length."""
+    longest = LENGTHS[-1]
+    cases = [(length, 1) for length in LENGTHS]
+    cases += [(length, longest // length) for length in LENGTHS[:-1]]
+    folders = {case: folder / f"linear{case[0]}x{case[1]}" for case in cases}
+    for (length, count), suite in folders.items():
+        write_suite(suite, [repeated(frames, length + NUM_CONTEXT)] * count, 256, 256)
+    found: dict[tuple[int, int], dict[str, list[dict[str, float]]]] = {
+        case: {"decode": [], "whole": []} for case in cases
+    }
     for index in range(rounds + 1):
-        for length in lengths[index % 3 :] + lengths[: index % 3]:
-            found = {
-                job: worker.run(job, folder / f"linear{length}") for job in ("decode", "whole")
-            }
-            if index:
-                times[length].append(found)
-    rows = []
-    for length in lengths:
-        row: dict[str, float] = {"num_steps": length}
-        for job in ("decode", "whole"):
-            for key in ("seconds", "cpu_seconds"):
-                shortest = [found[job][key] / lengths[0] for found in times[lengths[0]]]
-                mine = [found[job][key] / length for found in times[length]]
-                row[f"{job}_{key}_per_frame"] = statistics.median(mine)
-                row[f"{job}_{key}_against_proportional"] = statistics.median(
-                    a / b for a, b in zip(mine, shortest, strict=True)
-                )
-        rows.append(row)
+        start = index % len(cases)
+        for case in cases[start:] + cases[:start]:
+            for job, answers in found[case].items():
+                answer = worker.run(job, folders[case])
+                if index:
+                    answers.append(answer)
+
+    def rows(chosen: list[tuple[int, int]]) -> list[dict[str, float]]:
+        """Each against the first, in the same round."""
+        table = []
+        for length, count in chosen:
+            row: dict[str, float] = {"num_steps": length, "num_episodes": count}
+            for job in ("decode", "whole"):
+                for key in ("seconds", "cpu_seconds"):
+                    mine = [a[key] / (length * count) for a in found[length, count][job]]
+                    (length_0, count_0) = chosen[0]
+                    first = [a[key] / (length_0 * count_0) for a in found[chosen[0]][job]]
+                    row[f"{job}_{key}_per_frame"] = statistics.median(mine)
+                    row[f"{job}_{key}_against_proportional"] = statistics.median(
+                        a / b for a, b in zip(mine, first, strict=True)
+                    )
+            table.append(row)
+            print(
+                f"T={length:<5} {count:2} episode(s)  whole "
+                f"{1e3 * row['whole_seconds_per_frame']:.2f} ms a frame, "
+                f"{row['whole_seconds_against_proportional']:.2f} of proportional "
+                f"(CPU {row['whole_cpu_seconds_against_proportional']:.2f})  decode only "
+                f"{row['decode_seconds_against_proportional']:.2f} "
+                f"(CPU {row['decode_cpu_seconds_against_proportional']:.2f})",
+                flush=True,
+            )
+        return table
+
+    alone = rows([(length, 1) for length in LENGTHS])
+    add_marginal_costs(alone)
+    return {
+        "one_episode": alone,
+        "equal_frames": rows([(length, longest // length) for length in LENGTHS]),
+    }
+
+
+def add_marginal_costs(rows: list[dict[str, float]]) -> None:
+    """What a further frame costs: fixed costs make a short run dearer a frame."""
+    for shorter, longer in itertools.pairwise(rows):
+        totals = [
+            row["whole_cpu_seconds_per_frame"] * row["num_steps"] for row in (shorter, longer)
+        ]
+        cost = (totals[1] - totals[0]) / (longer["num_steps"] - shorter["num_steps"])
+        longer["cpu_seconds_per_further_frame"] = cost
         print(
-            f"T={length:<5} whole {1e3 * row['whole_seconds_per_frame']:.2f} ms a frame, "
-            f"{row['whole_seconds_against_proportional']:.2f} of proportional "
-            f"(CPU {row['whole_cpu_seconds_against_proportional']:.2f})  "
-            f"decode only {row['decode_seconds_against_proportional']:.2f}",
+            f"T={shorter['num_steps']} to {longer['num_steps']}: {1e3 * cost:.2f} ms CPU a "
+            "further frame",
             flush=True,
         )
-    add_marginal_costs(rows, times)
-    return rows
-
-
-def add_marginal_costs(
-    rows: list[dict[str, float]], times: dict[int, list[dict[str, dict[str, float]]]]
-) -> None:
-    """What a further frame costs: fixed costs make short episodes dearer a frame."""
-    totals = {
-        length: statistics.median(found["whole"]["cpu_seconds"] for found in rounds)
-        for length, rounds in times.items()
-    }
-    for row, (shorter, longer) in zip(rows[1:], itertools.pairwise(totals), strict=True):
-        cost = (totals[longer] - totals[shorter]) / (longer - shorter)
-        row["cpu_seconds_per_further_frame"] = cost
-        print(f"T={shorter} to {longer}: {1e3 * cost:.2f} ms CPU a further frame", flush=True)
 
 
 def measure_memory(

@@ -25,6 +25,23 @@ def _batch(num_episodes: int, height: int, width: int) -> FrameBatch:
     return FrameBatch.from_videos(prediction, target, context)
 
 
+@pytest.mark.parametrize("side", ["whole", "region"])
+def test_the_worst_ssim_in_a_whole_block(side):
+    """Deficits are added in 32 bits, in two halves; a row of the largest must not overflow."""
+    checkers = (torch.arange(20)[:, None] + torch.arange(700)) % 2 * 255
+    target = checkers.to(torch.uint8).expand(1, 1, 3, 20, 700)
+    context = (255 - target[0]) if side == "region" else target[0]
+    batch = FrameBatch.from_videos(255 - target, target, context)
+    groups = frozenset({"ssim_uniform7", "dynamic_region"})
+    fast, reference = (frame_statistics(batch, groups, path) for path in ("cpu", "reference"))
+    assert float(fast.require("ssim")) == pytest.approx(float(reference.require("ssim")), abs=1e-6)
+    assert float(fast.require("ssim")) < -0.99
+    count = fast.require("dynamic_ssim_count")
+    assert int(count) == (14 * 694 if side == "region" else 0)
+    expected = float(reference.require("dynamic_ssim_sum"))
+    assert float(fast.require("dynamic_ssim_sum")) == pytest.approx(expected, abs=1e-6 * 14 * 694)
+
+
 @pytest.mark.parametrize("size", [(8, 9), (150, 130)], ids=str)
 def test_bits_do_not_depend_on_the_number_of_threads(restore_num_threads, size):
     """Scores would differ between machines."""

@@ -46,7 +46,14 @@ def summarize(
     """
     scored = [episode for episode in episodes if episode.failure is None]
     names = sorted({name for episode in scored for name in episode.metrics})
-    metrics = {name: _summarize_metric(name, scored, result_type) for name in names}
+    values = [
+        [v for e in scored if name in e.metrics and (v := e.metrics[name].value) is not None]
+        for name in names
+    ]
+    metrics = {
+        name: _summarize_metric(name, scored, found, result_type)
+        for name, found in zip(names, Distribution.of_each(values), strict=True)
+    }
     available = [name for name, summary in metrics.items() if summary.status == "available"]
     scores = {e.episode_id: e.score for e in scored if e.score is not None}
     overall = Distribution.of(list(scores.values()))
@@ -80,23 +87,25 @@ def _suite_score(
 
 
 def _summarize_metric(
-    name: str, scored: Sequence[EpisodeResult], result_type: ResultType
+    name: str,
+    scored: Sequence[EpisodeResult],
+    distribution: Distribution | None,
+    result_type: ResultType,
 ) -> MetricSummary:
-    outcomes = [e.metrics[name] for e in scored if name in e.metrics]
-    values = [outcome.value for outcome in outcomes if outcome.value is not None]
+    num_values = 0 if distribution is None else distribution.count
     missing = unavailable_episodes(scored, name)
-    complete = bool(values) and (result_type == "batch_evaluation" or not missing)
+    complete = num_values > 0 and (result_type == "batch_evaluation" or not missing)
     reason = None
     if not complete:
         reason = NEVER_AVAILABLE
         if result_type == "evaluation":
             reason = next((item.reason for item in missing if item.reason), NOT_EVERYWHERE)
     return MetricSummary(
-        status="available" if complete else missing_status(missing, len(values)),
-        distribution=Distribution.of(values) if complete else None,
-        available_count=len(values),
+        status="available" if complete else missing_status(missing, num_values),
+        distribution=distribution if complete else None,
+        available_count=num_values,
         total_count=len(scored),
-        error_count=sum(outcome.status == "error" for outcome in outcomes),
+        error_count=sum(e.metrics[name].status == "error" for e in scored if name in e.metrics),
         reason=reason,
         unavailable=missing,
     )

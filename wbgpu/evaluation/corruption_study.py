@@ -15,7 +15,6 @@ from wbgpu.evaluation.environment import EVALUATION_PACKAGES, environment
 from wbgpu.evaluation.measure import run_module
 from wbgpu.evaluation.module import EvaluationModule
 from wbgpu.evaluation.request import EvaluationRequest, device_name, resolve_device
-from wbgpu.evaluation.steps import LoopSteps
 from wbgpu.records.corruption import CorruptionStudy, MeasuredMetric
 from wbgpu.records.created_at import created_at
 from wbgpu.records.metric import MetricInfo
@@ -65,7 +64,7 @@ def run_study(request: CorruptionRequest, *, show_progress: bool = False) -> Cor
     loader = CorruptedLoader(evaluation, episodes, variants, seed=request.seed, device=device)
     pairs = [episode for episode in episodes for _ in variants]
     module = EvaluationModule(evaluation, pairs, {})
-    run_module(module, LoopSteps(loader), device, len(pairs), show_progress=show_progress)
+    run_module(module, loader, device, len(pairs), show_progress=show_progress)
     rows = [
         [module.episodes[first + v] for v in range(len(variants))]
         for first in range(0, len(pairs), len(variants))

@@ -8,7 +8,8 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import chain, islice
 
 import torch
 from lightning.fabric.plugins.environments.lightning import LightningEnvironment
@@ -17,16 +18,14 @@ from lightning.pytorch import Trainer
 from wbgpu.episodes.logits import LogitFiles
 from wbgpu.episodes.pairing import EpisodePair
 from wbgpu.evaluation.live import live_loader
-from wbgpu.evaluation.live_loader import LiveLoader
 from wbgpu.evaluation.module import EvaluationModule
-from wbgpu.evaluation.progress import EvaluationProgress
+from wbgpu.evaluation.progress import ProgressBar
 from wbgpu.evaluation.request import EvaluationRequest
-from wbgpu.evaluation.steps import LoopSteps
 from wbgpu.records.distribution_distance import Features
 from wbgpu.records.metric import MetricOutcome
 from wbgpu.records.suite import EpisodeResult
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
-from wbgpu.video.loader import WindowLoader
+from wbgpu.video.loader import Loader, LoaderItem, WindowLoader
 from wbgpu.video.windows import EpisodeSource
 
 
@@ -63,10 +62,10 @@ def measure(
     num_workers = request.num_workers
     if num_workers is None and num_sharing > 1:
         num_workers = max(1, min(4, (os.cpu_count() or 1) // num_sharing))
-    loader: LiveLoader | WindowLoader
+    loader: Loader
     token_losses: Mapping[int, MetricOutcome] = {}
     if request.live is not None:
-        loader = live_loader(
+        loader = live = live_loader(
             request,
             request.live,
             pairs,
@@ -75,7 +74,7 @@ def measure(
             num_workers=num_workers,
             timeline=timeline,
         )
-        token_losses = loader.token_losses
+        token_losses = live.token_losses
     else:
         loader = WindowLoader(
             [
@@ -95,14 +94,13 @@ def measure(
             timeline=timeline,
         )
     module = EvaluationModule(request, pairs, logits, timeline, on_episode, token_losses)
-    steps = LoopSteps(loader, each_episode=request.live is not None)
-    run_module(module, steps, device, len(indices), show_progress=show_progress)
+    run_module(module, loader, device, len(indices), show_progress=show_progress)
     return module.episodes, module.features
 
 
 def run_module(
     module: EvaluationModule,
-    steps: LoopSteps,
+    loader: Loader,
     device: torch.device,
     num_episodes: int,
     *,
@@ -112,12 +110,16 @@ def run_module(
 
     Args:
         module: measures and scores them.
-        steps: the loader's.
+        loader: of windows.
         device: where to compute.
         num_episodes: of the progress bar.
         show_progress: show it on standard error.
     """
-    with _quiet_lightning():
+    items = ProgressBar(num_episodes).over(loader) if show_progress else iter(loader)
+    # Its threads end here, whatever holds on to it.
+    with closing(items), _quiet_lightning():
+        # Asked for the first item, a loader decodes ahead while Lightning gets ready.
+        first = [*islice(items, 1)]
         trainer = Trainer(
             accelerator="gpu" if device.type == "cuda" else "cpu",
             devices=1 if device.type == "cpu" else [device.index],
@@ -127,10 +129,22 @@ def run_module(
             enable_progress_bar=False,
             use_distributed_sampler=False,
             plugins=[_OneProcess()],
-            callbacks=[EvaluationProgress(num_episodes)] if show_progress else [],
         )
         with _keyboard_interrupt(trainer):
-            trainer.test(module, dataloaders=steps, verbose=False)
+            trainer.test(module, dataloaders=_OneStep(chain(first, items)), verbose=False)
+
+
+class _OneStep:
+    """All items as one step of Lightning's loop.
+
+    Each step costs as much as a dozen frames, and the loop runs none before it has the next.
+    """
+
+    def __init__(self, items: Iterator[LoaderItem]) -> None:
+        self._items = items
+
+    def __iter__(self) -> Iterator[Iterator[LoaderItem]]:
+        yield self._items
 
 
 class _OneProcess(LightningEnvironment):

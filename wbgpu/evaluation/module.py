@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -116,14 +116,17 @@ class EvaluationModule(LightningModule):
             for network in (*self._frame_value_metrics, *self._request.distances.values()):
                 network.to(self.device)
 
-    def test_step(self, items: Sequence[LoaderItem], index: int) -> None:
-        """Take the loader's next items."""
-        with exact_arithmetic():
-            for item in items:
+    def test_step(self, items: Iterable[LoaderItem], index: int) -> None:
+        """Take all of the loader's items, each as soon as it is there."""
+        for item in items:
+            # Not around the loader, which may run a model.
+            with exact_arithmetic():
                 self._take(item)
-            is_awaited = self._on_episode is not None and bool(self._measured)
-            if is_awaited and time.monotonic() - self._scored_at >= _MAX_SECONDS_UNTOLD:
-                self._score()
+                is_awaited = self._on_episode is not None and bool(self._measured)
+                if is_awaited and time.monotonic() - self._scored_at >= _MAX_SECONDS_UNTOLD:
+                    self._score()
+            # Two windows are not to be held.
+            del item
 
     def on_test_end(self) -> None:
         """Score what is left."""

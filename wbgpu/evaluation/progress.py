@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Generator
+from contextlib import closing
 
-from lightning.pytorch import Callback, LightningModule, Trainer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from wbgpu.video.loader import Loader, LoaderItem
 from wbgpu.video.windows import EpisodeClosed, EpisodeFailed, Window
 
 
@@ -53,36 +54,18 @@ class ProgressBar:
         """Remove it."""
         self._progress.stop()
 
-
-class EvaluationProgress(Callback):
-    """Feeds a `ProgressBar` from Lightning's loop.
-
-    Args:
-        num_episodes: episodes to evaluate.
-    """
-
-    def __init__(self, num_episodes: int) -> None:
-        self._bar = ProgressBar(num_episodes)
-
-    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Start the bar."""
-        self._bar.start()
-
-    def on_test_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, *args: Any
-    ) -> None:
-        """Count what was finished."""
-        self._bar.advance(
-            sum(isinstance(item, (EpisodeClosed, EpisodeFailed)) for item in batch),
-            sum(len(item.step) for item in batch if isinstance(item, Window)),
-        )
-
-    def on_test_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Remove the bar."""
-        self._bar.stop()
-
-    def on_exception(
-        self, trainer: Trainer, pl_module: LightningModule, exception: BaseException
-    ) -> None:
-        """Remove the bar, so that the error stands on a clean line."""
-        self._bar.stop()
+    def over(self, loader: Loader) -> Generator[LoaderItem, None, None]:
+        """A loader's items; each counts as finished when the next one is asked for."""
+        self.start()
+        try:
+            with closing(iter(loader)) as items:
+                for item in items:
+                    yield item
+                    self.advance(
+                        int(isinstance(item, (EpisodeClosed, EpisodeFailed))),
+                        len(item.step) if isinstance(item, Window) else 0,
+                    )
+                    # Two windows are not to be held.
+                    del item
+        finally:
+            self.stop()

@@ -21,6 +21,7 @@ from wbgpu.evaluation.request import EvaluationRequest
 from wbgpu.evaluation.result import journal_header, suite_result
 from wbgpu.evaluation.sharding import episode_cost, shards
 from wbgpu.records.distribution_distance import Features
+from wbgpu.records.garbage import collection_paused
 from wbgpu.records.suite import EpisodeResult, SuiteResult
 from wbgpu.records.timeline import NO_TIMELINE, Timeline
 
@@ -65,7 +66,7 @@ def run_rank(
     input_sha256: dict[str, str] = {}
     for row in in_order:
         input_sha256 |= row.input_sha256
-    with timeline.span("summarize"):
+    with timeline.span("summarize"), collection_paused():
         distances = distribution_distances(request.distances, in_order)
         return suite_result(
             request,
@@ -168,7 +169,7 @@ class _Part:
                         self._logits,
                         mine,
                         self._device,
-                        on_episode=record,
+                        on_episode=record if self._journal or on_episode else None,
                         num_sharing=self._ranks.local_size,
                         show_progress=show_progress,
                         timeline=self._timeline,

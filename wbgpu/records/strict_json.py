@@ -105,30 +105,40 @@ def to_text(payload: Any) -> str:
         ValueError: the payload holds a number that is not finite.
         TypeError: it holds something that JSON does not have, or a key that is not text.
     """
-    return _lines(payload, "\n", {}) + "\n"
+    parts: list[str] = []
+    _add_lines(parts, payload, "\n", {})
+    parts.append("\n")
+    return "".join(parts)
 
 
-def _lines(node: Any, newline: str, known: dict[int, str]) -> str:
+def _add_lines(parts: list[str], node: Any, newline: str, known: dict[int, str]) -> None:
+    # Into one list: with a text for each level, a deep document is copied many times over.
     write = _WRITE.get(type(node))
     if write is not None:
-        return write(node)
-    if isinstance(node, Line):
+        parts.append(write(node))
+    elif isinstance(node, Line):
         text = known.get(id(node))
         if text is None:
             text = known[id(node)] = _one_line(node)
-        return text
-    deeper = f"{newline}  "
-    if isinstance(node, dict):
-        if _WRITE.keys() >= set(map(type, node.values())):
-            return _one_line(node)
+        parts.append(text)
+    elif isinstance(node, dict) and not _WRITE.keys() >= set(map(type, node.values())):
         if bad := [key for key in node if not isinstance(key, str)]:
             raise TypeError(f"JSON keys must be text, got {bad[0]!r}")
-        rows = [f"{_text(key)}: {_lines(value, deeper, known)}" for key, value in node.items()]
-        return f"{{{deeper}{f',{deeper}'.join(rows)}{newline}}}"
-    if isinstance(node, (list, tuple)) and not _WRITE.keys() >= set(map(type, node)):
-        rows = [_lines(value, deeper, known) for value in node]
-        return f"[{deeper}{f',{deeper}'.join(rows)}{newline}]"
-    return _one_line(node)
+        deeper, before = f"{newline}  ", "{"
+        for key, value in node.items():
+            parts += (before, deeper, _text(key), ": ")
+            _add_lines(parts, value, deeper, known)
+            before = ","
+        parts += (newline, "}")
+    elif isinstance(node, (list, tuple)) and not _WRITE.keys() >= set(map(type, node)):
+        deeper, before = f"{newline}  ", "["
+        for value in node:
+            parts += (before, deeper)
+            _add_lines(parts, value, deeper, known)
+            before = ","
+        parts += (newline, "]")
+    else:
+        parts.append(_one_line(node))
 
 
 def _number(value: float) -> str:

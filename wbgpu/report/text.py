@@ -8,6 +8,8 @@ def one_line(text: str) -> str:
 
     A file may be called ``a\nPASS.mp4``; printed as it is, it would add a line to a report.
     """
+    if text.isprintable():
+        return text
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
     )

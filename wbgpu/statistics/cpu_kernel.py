@@ -114,8 +114,6 @@ def frame_sums(
     nothing = np.zeros(_PLANE, np.uint8)
     short_sums = np.empty(2 * _PLANE, np.int16)
     long_sums = np.empty(2 * _PLANE, np.int32)
-    short_windows = np.empty(2 * _PLANE, np.int16)
-    long_pairs = np.empty(2 * _PLANE, np.int32)
     mask = np.zeros(_MASK_ROWS * _PLANE, np.int8)
     for k in range(rows.shape[1]):
         for block in range(num_blocks):
@@ -173,19 +171,15 @@ def frame_sums(
                 if r < _WINDOW - 1:
                     continue
                 num_windows = num_seen - _HALO
-                _sum_along_row(short_sums, short_windows, num_windows)
-                _pair_along_row(long_sums, long_pairs, num_seen - 3)
                 if has_region:
                     centre = (r - _WINDOW // 2) % _MASK_ROWS
                     region = mask[centre * _PLANE + _MARGIN :]
                     sums[k, _COUNT] += _count(region, num_windows) // 3
-                    whole, dynamic = _region_deficit(
-                        short_windows, long_sums, long_pairs, region, num_windows
-                    )
+                    whole, dynamic = _region_deficit(short_sums, long_sums, region, num_windows)
                     sums[k, _DEFICIT] += whole
                     sums[k, _DYNAMIC_DEFICIT] += dynamic
                 elif wanted.ssim:
-                    sums[k, _DEFICIT] += _deficit(short_windows, long_sums, long_pairs, num_windows)
+                    sums[k, _DEFICIT] += _deficit(short_sums, long_sums, num_windows)
 
 
 # Sums along a row of a block: at most 1020 values of 16 bits fit 32.
@@ -289,41 +283,20 @@ def _move_long(x: Any, y: Any, x_old: Any, y_old: Any, sums: Any) -> None:
         sums[i + _PLANE] = add(sums[i + _PLANE], product)
 
 
-# Along a row a window is seven values three apart. Short sums fit twice as many to a register, so
-# they have a pass of their own; of long ones, three pairs and one are fewer loads than seven.
-
-
 @compiled_inline
-def _seven(sums: Any, i: int) -> Any:
+def _window_sum(sums: Any, i: int) -> Any:
+    """Along a row a window is seven values three apart."""
     left = add(add(sums[i], sums[i + 3]), add(sums[i + 6], sums[i + 9]))
     return add(left, add(add(sums[i + 12], sums[i + 15]), sums[i + 18]))
 
 
-@compiled
-def _sum_along_row(sums: Any, windows: Any, num_windows: int) -> None:
-    for i in range(num_windows):
-        windows[i] = _seven(sums, i)
-        windows[i + _PLANE] = _seven(sums, i + _PLANE)
-
-
-@compiled
-def _pair_along_row(sums: Any, pairs: Any, num_pairs: int) -> None:
-    for i in range(num_pairs):
-        pairs[i] = add(sums[i], sums[i + 3])
-        pairs[i + _PLANE] = add(sums[i + _PLANE], sums[i + _PLANE + 3])
-
-
 @compiled_inline
-def _window_sum(sums: Any, pairs: Any, i: int) -> Any:
-    return add(add(pairs[i], pairs[i + 6]), add(pairs[i + 12], sums[i + 18]))
-
-
-@compiled_inline
-def _half_deficit(short_windows: Any, long_sums: Any, long_pairs: Any, i: int) -> Any:
+def _half_deficit(short_sums: Any, long_sums: Any, i: int) -> Any:
     """(1 - SSIM) / 2 of the window that starts at value i, in units of 2^-30."""
-    sum_s, sum_d = int32(short_windows[i]), int32(short_windows[i + _PLANE])
-    sum_dd = _window_sum(long_sums, long_pairs, i)
-    sum_xy = _window_sum(long_sums, long_pairs, i + _PLANE)
+    sum_s = int32(_window_sum(short_sums, i))
+    sum_d = int32(_window_sum(short_sums, i + _PLANE))
+    sum_dd = _window_sum(long_sums, i)
+    sum_xy = _window_sum(long_sums, i + _PLANE)
     s2, d2 = multiply(sum_s, sum_s), multiply(sum_d, sum_d)
     means = add(s2, d2)
     # s^2 + d^2 = 2 d^2 + 4 x y
@@ -337,21 +310,38 @@ def _half_deficit(short_windows: Any, long_sums: Any, long_pairs: Any, i: int) -
     return int32(numerator / denominator * _FIXED)
 
 
-@compiled
-def _deficit(short_windows: Any, long_sums: Any, long_pairs: Any, num_windows: int) -> Any:
-    total = int64(0)
-    for i in range(num_windows):
-        total += int64(_half_deficit(short_windows, long_sums, long_pairs, i))
-    return total
+# A deficit is at most 2^30. Sums of its two halves fit 32 bits, so a loop needs no wider registers.
+
+
+@compiled_inline
+def _low(deficit: Any) -> Any:
+    return int32(deficit & 0x7FFF)
+
+
+@compiled_inline
+def _high(deficit: Any) -> Any:
+    return int32(deficit >> 15)
 
 
 @compiled
-def _region_deficit(
-    short_windows: Any, long_sums: Any, long_pairs: Any, region: Any, num_windows: int
-) -> Any:
-    total, dynamic = int64(0), int64(0)
+def _deficit(short_sums: Any, long_sums: Any, num_windows: int) -> Any:
+    low, high = int32(0), int32(0)
     for i in range(num_windows):
-        half = _half_deficit(short_windows, long_sums, long_pairs, i)
-        total += int64(half)
-        dynamic += int64(half & int32(region[i]))
-    return total, dynamic
+        half = _half_deficit(short_sums, long_sums, i)
+        low = add(low, _low(half))
+        high = add(high, _high(half))
+    return (int64(high) << 15) + int64(low)
+
+
+@compiled
+def _region_deficit(short_sums: Any, long_sums: Any, region: Any, num_windows: int) -> Any:
+    low, high, dynamic_low, dynamic_high = int32(0), int32(0), int32(0), int32(0)
+    for i in range(num_windows):
+        half = _half_deficit(short_sums, long_sums, i)
+        low = add(low, _low(half))
+        high = add(high, _high(half))
+        dynamic = int32(half & region[i])
+        dynamic_low = add(dynamic_low, _low(dynamic))
+        dynamic_high = add(dynamic_high, _high(dynamic))
+    whole = (int64(high) << 15) + int64(low)
+    return whole, (int64(dynamic_high) << 15) + int64(dynamic_low)

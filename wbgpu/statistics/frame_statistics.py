@@ -127,5 +127,7 @@ class FrameStatistics:
 
     @classmethod
     def cat(cls, parts: Sequence[FrameStatistics], dim: int = 0) -> FrameStatistics:
-        """Join statistics of the same groups along ``dim``."""
+        """Join statistics of the same groups along ``dim``; a single part stays as it is."""
+        if len(parts) == 1:
+            return parts[0]
         return cls(**{k: torch.cat([p.require(k) for p in parts], dim) for k in parts[0].present()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import torch
 
@@ -30,6 +31,15 @@ from wbgpu.video.windows import (
 )
 
 LoaderItem = Window | PredictionRest | EpisodeOpened | EpisodeClosed | EpisodeFailed
+
+
+class Loader(Protocol):
+    """`WindowLoader`, and what else yields the same items."""
+
+    def __iter__(self) -> Generator[LoaderItem, None, None]:
+        """Begin; closing the iterator ends its threads."""
+        ...
+
 
 _WINDOW_BYTES_PER_VIDEO = 8 * 2**20
 # A window on the CPU costs about as much as copying so many bytes, so longer chunks stay alone; on
@@ -160,6 +170,7 @@ class WindowLoader:
                         prediction=prediction,
                         context=context,
                         own_prediction=own,
+                        goes_on=start + size < end,
                     )
                     del target, prediction, own
                 for start in range(end, whole, size):
@@ -185,7 +196,7 @@ class WindowLoader:
                 num_bytes = sum(chunk.num_bytes for chunk in chunks)
                 stage: Stage = "pack" if upload is None else "copy to device"
                 with self._timeline.span(stage, num_frames, num_bytes):
-                    overlap = Overlap.after(last)
+                    overlap = Overlap.after(last) if last.goes_on else None
                     join = join_frames if upload is None else upload.join
                     window = pack(chunks, before, self._device, join)
                     if upload is not None and self._timeline.is_on:

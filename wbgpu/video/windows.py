@@ -121,6 +121,7 @@ class Chunk:
         prediction: like ``target``.
         context: uint8 ``[1, 3, H, W]`` or ``None``.
         own_prediction: uint8 ``[n, 3, h, w]`` or ``None``; see `Window`.
+        goes_on: another chunk of the episode follows.
     """
 
     episode_index: int
@@ -129,6 +130,7 @@ class Chunk:
     prediction: Tensor
     context: Tensor | None
     own_prediction: Tensor | None = None
+    goes_on: bool = False
 
     @property
     def num_frames(self) -> int:

@@ -43,6 +43,20 @@ def test_p03_p04_p08_horizons_of_an_episode_and_of_the_suite() -> None:
     assert single["unavailable_metrics"]["temporal_stability"]["reason"] == "too short"
 
 
+def test_horizons_of_a_nested_episode_are_those_of_its_own_file() -> None:
+    """They are written without its summary, and must not say something else than with it."""
+    outcomes = [
+        available("visual_similarity", [60.0, None, 50.0]),
+        available("temporal_stability", [None, 90.0, 80.0]),
+        available("psnr", [30.0, 28.0, 27.0]),
+        unsupported("contact_realism"),
+    ]
+    batch = suite([episode("a", outcomes, num_steps=3), episode("b", outcomes[:1], num_steps=3)])
+    nested = [entry["result"]["horizon"] for entry in batch_payload(batch)["episodes"]]
+    assert nested == [evaluation_payload(batch, one)["horizon"] for one in batch.episodes]
+    assert [*nested[0]["t+1"]["metrics"]] == ["visual_similarity"]
+
+
 def test_metrics_outside_the_composite_stand_only_in_the_extension() -> None:
     """worldbench's gate would take 28 dB for a score of 28 points."""
     psnr = available("psnr", [30.0, 28.0], step=(30.0, 26.0))

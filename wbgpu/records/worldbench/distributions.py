@@ -13,6 +13,12 @@ def distribution_payload(distribution: Distribution | None) -> dict[str, Any]:
     return {"count": 0} if distribution is None else dict(vars(distribution))
 
 
+def one_value_payload(value: float) -> dict[str, Any]:
+    """The distribution of one value."""
+    same = dict.fromkeys(("min", "max", "p10", "p25", "p50", "p75", "p90"), value)
+    return {"count": 1, "mean": value, "median": value, "std": 0.0, **same}
+
+
 def parse_distribution(node: Node) -> Distribution | None:
     """Read ``{"count", "mean", ...}``."""
     count = node["count"].integer()

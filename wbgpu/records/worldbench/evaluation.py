@@ -27,7 +27,11 @@ from wbgpu.records.worldbench.settings import (
     configuration,
 )
 from wbgpu.records.worldbench.single_episode import single_episode
-from wbgpu.records.worldbench.summaries import horizons_payload, own_aggregates_payload
+from wbgpu.records.worldbench.summaries import (
+    horizons_payload,
+    one_episode_horizons_payload,
+    own_aggregates_payload,
+)
 
 _MAX_ISSUES = 20
 
@@ -63,8 +67,11 @@ def evaluation_payload(
 def evaluation_document(
     result: SuiteResult, name: str, gate: Mapping[str, Any] | None, extended: bool = True
 ) -> dict[str, Any]:
-    """The document without the extension at its top; ``extended`` puts it into the episodes."""
-    summary = result.summary
+    """The document without the extension at its top.
+
+    ``extended`` puts it into the episodes; otherwise there is one, and the horizons are its own.
+    """
+    summary, composite = result.summary, frozenset(result.enabled_metrics)
     scored = [episode for episode in result.episodes if episode.failure is None]
     metrics = {
         metric: _evaluation_metric(metric, scored, summary.metrics[metric])
@@ -81,12 +88,14 @@ def evaluation_document(
         "composite_score": summary.score,
         "metrics": metrics,
         "episodes": [_episode(result, episode, extended) for episode in result.episodes],
-        "horizon": horizons_payload(summary.horizons, frozenset(result.enabled_metrics)),
-        "provenance": _provenance(result, name),
+        "horizon": horizons_payload(summary.horizons, composite)
+        if extended
+        else one_episode_horizons_payload(result.episodes[0], composite),
+        "provenance": Line(_provenance(result, name)),
         "weights": dict(result.configured_weights),
         **composite_settings(result),
-        "coverage": coverage_payload(summary.coverage),
-        "configuration": configuration(result, gate, ("json", "markdown")),
+        "coverage": Line(coverage_payload(summary.coverage)),
+        "configuration": Line(configuration(result, gate, ("json", "markdown"))),
         "worldbench_version": COMPATIBLE_VERSION,
         "issues": _evaluation_issues(result),
         "main_failure": main_failure({n: entry["score"] for n, entry in metrics.items()}),
@@ -152,9 +161,7 @@ def _episode_horizons(
     }
 
 
-def _evaluation_metric(
-    name: str, scored: Sequence[EpisodeResult], summary: MetricSummary
-) -> dict[str, Any]:
+def _evaluation_metric(name: str, scored: Sequence[EpisodeResult], summary: MetricSummary) -> Line:
     """A metric over all episodes of an evaluation."""
     outcomes = [(e.episode_id, e.metrics[name]) for e in scored if name in e.metrics]
     values = [outcome.value for _, outcome in outcomes if outcome.value is not None]
@@ -167,15 +174,17 @@ def _evaluation_metric(
     else:
         details = {"episode_scores": values}
         issues = [f"{i}: {issue}" for i, o in outcomes for issue in o.issues]
-    return {
-        "name": name,
-        "score": None if summary.distribution is None else summary.distribution.mean,
-        "status": "unsupported" if summary.distribution is None else "available",
-        "reason": summary.reason,
-        "error_type": next((o.error_type for _, o in outcomes if o.error_type), None),
-        "details": details,
-        "issues": issues[:_MAX_ISSUES],
-    }
+    return Line(
+        {
+            "name": name,
+            "score": None if summary.distribution is None else summary.distribution.mean,
+            "status": "unsupported" if summary.distribution is None else "available",
+            "reason": summary.reason,
+            "error_type": next((o.error_type for _, o in outcomes if o.error_type), None),
+            "details": details,
+            "issues": issues[:_MAX_ISSUES],
+        }
+    )
 
 
 def _evaluation_issues(result: SuiteResult) -> list[str]:

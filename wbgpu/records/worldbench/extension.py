@@ -12,6 +12,7 @@ from typing import Any
 
 from wbgpu.records.metric import MetricInfo, MetricOutcome
 from wbgpu.records.node import Node
+from wbgpu.records.strict_json import Line
 from wbgpu.records.suite import (
     EpisodeFailure,
     EpisodeResult,
@@ -71,7 +72,7 @@ def episode_extension(episode: EpisodeResult, composite: frozenset[str]) -> dict
         "warnings": list(episode.warnings),
         "alignment": _alignment(episode.alignment),
         "metrics": {
-            name: _shared_part(outcome) | ({} if name in composite else _own_part(outcome))
+            name: Line(_shared_part(outcome) | ({} if name in composite else _own_part(outcome)))
             for name, outcome in episode.metrics.items()
         },
     }
@@ -91,14 +92,14 @@ def _video_part(video: VideoInfo) -> dict[str, Any]:
     }
 
 
-def _alignment(alignment: Alignment | None) -> dict[str, Any] | None:
+def _alignment(alignment: Alignment | None) -> Line | None:
     if alignment is None:
         return None
     videos = {
         "target": _video_part(alignment.target),
         "prediction": _video_part(alignment.prediction),
     }
-    return plain(vars(alignment) | videos)  # type: ignore[no-any-return]
+    return Line(plain(vars(alignment) | videos))
 
 
 def _shared_part(outcome: MetricOutcome) -> dict[str, Any]:

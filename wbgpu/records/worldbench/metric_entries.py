@@ -14,6 +14,7 @@ from typing import Any
 from wbgpu.records.metric import MetricOutcome
 from wbgpu.records.node import Node
 from wbgpu.records.profile import worldbench_metric_info
+from wbgpu.records.strict_json import Line
 
 _MADE_ON_WRITING = {
     "visual_similarity": ("frame_pairs",),
@@ -24,7 +25,7 @@ _COMPONENTS = ("mse_score", "psnr_score", "ssim_score")
 _PLAIN_TYPES = frozenset({float, int, str, bool, type(None)})
 
 
-def whole_entry(outcome: MetricOutcome, entries: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
+def whole_entry(outcome: MetricOutcome, entries: Sequence[dict[str, Any] | None]) -> Line:
     """Entry of a metric over all steps of an episode; ``entries`` are those of its prefixes."""
     details: dict[str, Any] = {}
     if outcome.whole_details is not None:
@@ -32,16 +33,20 @@ def whole_entry(outcome: MetricOutcome, entries: Sequence[dict[str, Any] | None]
         details = _under_worldbench_names(outcome.name, details, len(entries))
     elif outcome.is_available and entries and (last := entries[-1]) is not None:
         details = last["details"]
-    return {
-        "name": outcome.name,
-        "score": outcome.value,
-        # worldbench 0.4.1 rejects files with the status "error"; error_type tells them apart.
-        "status": "available" if outcome.is_available else "unsupported",
-        "reason": outcome.reason,
-        "error_type": outcome.error_type,
-        "details": details,
-        "issues": list(outcome.issues) if outcome.is_available else _unavailable_issues(outcome),
-    }
+    return Line(
+        {
+            "name": outcome.name,
+            "score": outcome.value,
+            # worldbench 0.4.1 rejects files with the status "error"; error_type tells them apart.
+            "status": "available" if outcome.is_available else "unsupported",
+            "reason": outcome.reason,
+            "error_type": outcome.error_type,
+            "details": details,
+            "issues": list(outcome.issues)
+            if outcome.is_available
+            else _unavailable_issues(outcome),
+        }
+    )
 
 
 def prefix_entries(outcome: MetricOutcome) -> list[dict[str, Any] | None]:

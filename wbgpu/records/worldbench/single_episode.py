@@ -21,15 +21,16 @@ EPISODE_NAME = "episode_001"
 
 
 def single_episode(
-    result: SuiteResult, episode: EpisodeResult, *, composite_only: bool = False
+    result: SuiteResult, episode: EpisodeResult, *, with_horizons: bool = True
 ) -> SuiteResult:
     """An evaluation that holds only ``episode``, which must have been scored.
 
-    ``composite_only`` leaves the other metrics out of the aggregates, as worldbench's keys do.
+    Args:
+        result: the batch.
+        episode: one of it.
+        with_horizons: summarise the horizons too.
     """
     names = sorted(episode.metrics)
-    if composite_only:
-        names = [name for name in names if name in result.enabled_metrics]
     available = [name for name, outcome in episode.metrics.items() if outcome.is_available]
     overall = None if episode.score is None else _constant(episode.score)
     return replace(
@@ -43,7 +44,7 @@ def single_episode(
         summary=SuiteSummary(
             overall=overall,
             metrics={name: _metric(episode.metrics[name]) for name in names},
-            horizons=_horizons(episode, names),
+            horizons=_horizons(episode, names) if with_horizons else (),
             coverage=Coverage.of(result.enabled_metrics, result.configured_weights, available),
             worst_episodes=() if episode.score is None else ((EPISODE_NAME, episode.score),),
             score=episode.score,

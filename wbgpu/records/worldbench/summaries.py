@@ -10,7 +10,11 @@ from wbgpu.records.node import Node
 from wbgpu.records.strict_json import Line
 from wbgpu.records.suite import EpisodeResult, SuiteResult, unavailable_episodes
 from wbgpu.records.summary import Distribution, HorizonSummary, MetricSummary, missing_status
-from wbgpu.records.worldbench.distributions import distribution_payload, parse_distribution
+from wbgpu.records.worldbench.distributions import (
+    distribution_payload,
+    one_value_payload,
+    parse_distribution,
+)
 from wbgpu.records.worldbench.extension import EXTENSION
 from wbgpu.records.worldbench.horizons import horizon_entries, horizon_label
 
@@ -71,6 +75,36 @@ def horizons_payload(
             }
         )
         for summary in horizons
+    }
+
+
+def one_episode_horizons_payload(
+    episode: EpisodeResult, composite: frozenset[str]
+) -> dict[str, Any]:
+    """`horizons_payload` of an episode alone, whose distributions are of one value each."""
+    outcomes = [(n, outcome) for n, outcome in sorted(episode.metrics.items()) if n in composite]
+    lacking = [(name, outcome.lacking_prefixes(episode.num_steps)) for name, outcome in outcomes]
+    return {
+        horizon_label(index + 1): Line(
+            {
+                "horizon_index": index + 1,
+                "sample_count": 1,
+                "metrics": {
+                    name: one_value_payload(value)
+                    for name, outcome in outcomes
+                    if index < len(outcome.prefix) and (value := outcome.prefix[index]) is not None
+                },
+                "unavailable_metrics": {
+                    name: {
+                        "count": 1,
+                        "reasons": [reason] if (reason := reasons[index + 1]) else [],
+                    }
+                    for name, reasons in lacking
+                    if index + 1 in reasons
+                },
+            }
+        )
+        for index in range(episode.num_steps)
     }
 
 

@@ -120,7 +120,7 @@ def _batch_episode(
             "result": None,
             EXTENSION: extension,
         }
-    alone = single_episode(result, episode, composite_only=True)
+    alone = single_episode(result, episode, with_horizons=False)
     evaluation = evaluation_document(alone, episode.episode_id, gate, extended=False)
     return head | {
         "metrics": evaluation["metrics"],
