@@ -19,7 +19,6 @@ from mkdocs.structure.pages import Page
 PREFIX = "repository"
 AS_THEY_ARE = {".html", ".jpg", ".json", ".mp4", ".png", ".svg", ".txt", ".xml"}
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml", "": "bash"}
-ALWAYS = ("README.md",)
 
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 _LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
@@ -29,10 +28,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Bring what is linked into the site."""
     root = _root(config)
     docs = Path(config.docs_dir).relative_to(root).as_posix()
-    waiting = [f"{docs}/{file.src_uri}" for file in files.documentation_pages()] + [*ALWAYS]
+    waiting = [f"{docs}/{file.src_uri}" for file in files.documentation_pages()]
     seen = set(waiting)
-    for path in ALWAYS:
-        files.append(_file(config, root / path, path))
     while waiting:
         path = waiting.pop()
         for target in _links(_text(root / path), path):

@@ -67,7 +67,8 @@ def question(verdict: dict[str, Any]) -> str:
 
 
 def statuses(verdict: dict[str, Any]) -> dict[str, str]:
-    return {name: verdict[name] for name in ("worldbench", "noninferiority") if name in verdict}
+    names = ("status", "worldbench", "noninferiority")
+    return {name: verdict[name] for name in names if name in verdict}
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +40,12 @@ class Block:
 
     def reason(self) -> str | None:
         """Why it is not run, or None."""
-        reasons = [c.removeprefix("not run:").strip() for c in self.comments if c[:7] == "not run"]
+        prefix = "not run:"
+        reasons = [
+            comment.removeprefix(prefix).strip()
+            for comment in self.comments
+            if comment.startswith(prefix)
+        ]
         assert set(reasons) <= REASONS, f"{self.place}: {reasons}; a reason is one of {REASONS}"
         return reasons[0] if reasons else None
 
@@ -90,8 +94,4 @@ def parse_page(text: str, name: str) -> Page:
 
 def later_text(page: Page, block: Block) -> str:
     """All blocks behind this one."""
-    return "\n".join(b.text for b in _behind(page.blocks, block))
-
-
-def _behind(blocks: tuple[Block, ...], block: Block) -> Iterator[Block]:
-    yield from blocks[blocks.index(block) + 1 :]
+    return "\n".join(later.text for later in page.blocks[page.blocks.index(block) + 1 :])

@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,7 @@ from tests.docs.blocks import Block, Page, later_text
 from tests.docs.shell import Statement, commands_within, is_complete, statements
 from wbgpu.cli.main import group, run
 
-FILES = {"json", "yaml", "csv", "ini", "toml", "text"}
-"""What a block with a title is written as; Python too."""
-
-OUTPUTS = {"text", "json", "console"}
+OUTPUTS = {"text", "json"}
 """What a block without a title is compared with: the output of the block before."""
 
 STAND_INS = {"scripts/demo": ["demo", "wbgpu-demo"]}
@@ -46,13 +43,15 @@ class PageRun:
 
     Args:
         page: its blocks.
-        printed: what was printed since it was called last, on standard output and error.
+        take_printed: what was printed since its last call, on standard output and error.
         bridge: the BridgeData suite, on which some outputs are shown; None where it is not there.
     """
 
-    def __init__(self, page: Page, printed: Callable[[], tuple[str, str]], bridge: Path | None):
+    def __init__(
+        self, page: Page, take_printed: Callable[[], tuple[str, str]], bridge: Path | None
+    ):
         self.page = page
-        self.printed = printed
+        self.take_printed = take_printed
         self.bridge = bridge
         self.output: str | None = None
         self.last: Block | None = None
@@ -89,7 +88,8 @@ class PageRun:
         elif block.language == "yaml":
             self._workflow(block)
         elif block.language == "tree":
-            missing = [p for p in _paths(block.text) if not Path(p).exists()]
+            paths = [line.split()[0] for line in block.text.splitlines() if line.strip()]
+            missing = [path for path in paths if not Path(path).exists()]
             assert not missing, f"{block.place}: not there: {missing}"
         elif block.language in OUTPUTS:
             self._compare(block)
@@ -99,11 +99,9 @@ class PageRun:
     def _write(self, block: Block) -> None:
         """A file; some later block must use it, or nothing would show that it works."""
         assert block.title is not None
-        assert block.language in FILES | {"python"}, f"{block.place}: {block.language!r}"
         name = block.title.removesuffix(_CONTINUED)
         path = Path(name)
-        assert not path.is_absolute(), f"{block.place}: {name}"
-        assert ".." not in path.parts, f"{block.place}: {name}"
+        assert path.resolve().is_relative_to(Path.cwd().resolve()), f"{block.place}: {name}"
         used = re.search(rf"\b{re.escape(path.stem)}\b", later_text(self.page, block))
         assert used or name in ("wbgpu.yml", "worldbench.yml"), f"{block.place}: no use of {name}"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +111,7 @@ class PageRun:
 
     def _python(self, block: Block) -> None:
         values = outputs.expressions_with_comments(block.text)
-        self._start()
+        self.take_printed()
         name = f"<{block.place}>"
         linecache.cache[name] = (len(block.text), None, block.text.splitlines(True), name)
         for node in ast.parse(block.text).body:
@@ -123,7 +121,7 @@ class PageRun:
             value = eval(compile(ast.Expression(node.value), name, "eval"), self._names)
             wrong = outputs.value_difference(values[node.lineno], value)
             assert wrong is None, f"{block.place}: {wrong}"
-        self.output = self.printed()[0]
+        self.output = self.take_printed()[0]
 
     def _workflow(self, block: Block) -> None:
         """Steps of a GitHub workflow: what they run."""
@@ -166,13 +164,13 @@ class PageRun:
         return "".join(self._execute(s, block) for s in statements(block.text))
 
     def _execute(self, statement: Statement, block: Block) -> str:
-        self._start()
+        self.take_printed()
         if statement.port is not None:
             self._servers.append((statement, _serve(statement.words, statement.port)))
             return ""
         if statement.is_plain_wbgpu:
             code = run(statement.words[1:])
-            out, err = self.printed()
+            out, err = self.take_printed()
         else:
             command = ["bash", "-e", "-o", "pipefail", "-c", statement.text]
             ended = subprocess.run(
@@ -189,7 +187,7 @@ class PageRun:
         """What can be known of commands that are not run."""
         assert block.language == "bash", f"{block.place}: only shell blocks may be left out"
         assert is_complete(block.text), f"{block.place}: no shell can read it"
-        self._start()
+        self.take_printed()
         for line in block.text.splitlines():
             words = shlex.split(line, comments=True)
             if words[:2] == ["pip", "install"]:
@@ -198,14 +196,10 @@ class PageRun:
                 assert os.access(REPOSITORY / words[0], os.X_OK), f"{block.place}: {words[0]}"
                 if words[0] in STAND_INS:
                     assert run(STAND_INS[words[0]]) == 0
-        self.output = self.printed()[0]
+        self.output = self.take_printed()[0]
         for call in commands_within(block.text):
             check_arguments(call, f"{block.place}: {shlex.join(call)}")
-            self._start()
-
-    def _start(self) -> None:
-        """Forget what was printed."""
-        self.printed()
+            self.take_printed()
 
 
 def check_arguments(call: list[str], message: str) -> None:
@@ -264,10 +258,6 @@ def _listens(port: int) -> bool:
 def _environment() -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "BROWSER": "true"}
-
-
-def _paths(tree: str) -> Iterator[str]:
-    yield from (line.split()[0] for line in tree.splitlines() if line.strip())
 
 
 def _forget_modules(folder: Path) -> None:

@@ -54,7 +54,7 @@ def test_predictions_of_another_checkpoint_or_folder_are_refused(tmp_path):
     found = read(root)
     with pytest.raises(ConfigurationError, match=r"layout.checkpoint: 'x'.*'nanowm-50k' made"):
         found.checkpoint(root / "baseline", "x")
-    for other in (None, tmp_path, root / "ground_truth"):
+    for other in (tmp_path, root / "ground_truth"):
         with pytest.raises(ConfigurationError, match=r"suite.predictions.*baseline or .*candidate"):
             found.checkpoint(other, None)
 

@@ -242,6 +242,19 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch, capsys):
     assert "at most 10" in capsys.readouterr().out
 
 
+def test_a_file_calls_no_function(copy, monkeypatch, capsys):
+    """Reading a result that names one as its layout would start a download."""
+    called = []
+    monkeypatch.setattr(
+        "wbgpu.episodes.lerobot.download.download", lambda **_: called.append("download")
+    )
+    layout = {"_target_": "wbgpu.episodes.lerobot.download.download", "repo_id": "a/b"}
+    change(copy, "$.wbgpu.provenance.configuration.suite.layout", layout)
+    assert verify(copy) == 1
+    assert "settings_sha256" in capsys.readouterr().out
+    assert not called
+
+
 def test_recorded_paths_with_dots_are_not_followed(suite, copy, capsys):
     """A result from outside must not choose which files of ours are read."""
     text = (suite / "result.json").read_text()

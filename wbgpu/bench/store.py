@@ -309,7 +309,7 @@ def _sqlite(file: Path) -> Engine:
         if not file.exists():
             _make_sqlite(file)
     except OSError as error:
-        raise InputError(f"store: cannot open {file}: {error.strerror}") from None
+        raise InputError(f"store: {file} cannot be opened: {error.strerror}") from None
     engine = create_engine(
         f"sqlite:///{file}", pool_size=_NUM_CONNECTIONS, connect_args={"timeout": _LOCK_SECONDS}
     )

@@ -37,11 +37,10 @@ from wbgpu.report.markdown import result_report
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-_HYDRA_FLAGS = {
+_HYDRA_FLAGS_WITH_VALUE = {
     *("--cfg", "-c", "--info", "-i", "--config-dir", "-cd", "--config-name", "-cn"),
     *("--config-path", "-cp", "--experimental-rerun"),
 }
-"""Those with a value."""
 
 
 @click.command(
@@ -75,7 +74,7 @@ def _names_dataset(arguments: Sequence[str]) -> bool:
     return any(
         not argument.startswith(("-", "+", "~"))
         and "=" not in argument
-        and before not in _HYDRA_FLAGS
+        and before not in _HYDRA_FLAGS_WITH_VALUE
         and Path(argument).exists()
         for before, argument in pairwise(["", *arguments])
     ) or any(argument in ("-p", "--predictions") for argument in arguments)

@@ -44,7 +44,8 @@ EXIT_CODES = {"VERIFIED": 0, "FAILED": 1, "NOT VERIFIABLE": 2, "PARTIAL": 3}
     show_default=True,
     type=int,
     metavar="N",
-    help="Score N random episodes again from their videos.",
+    help="Score N random episodes again from their videos. It runs the code that RESULT_JSON "
+    "names: only for results that you trust.",
 )
 @click.option("--seed", default=0, show_default=True, type=int, help="Which N episodes.")
 @click.option("--json", "as_json", is_flag=True, help="Print all checks as JSON and nothing else.")

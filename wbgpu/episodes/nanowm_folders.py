@@ -46,5 +46,6 @@ def exported_clips(root: Path, role: str) -> dict[str, Clip]:
                 f"{root}: holds videos and folders of images, such as {next(iter(clips))} and "
                 f"{images[0]}; keep one kind"
             )
+    # Raises where two have one name.
     by_key(clips, root)
     return clips

@@ -71,7 +71,7 @@ class Manifest:
             )
         return {name: replace(clips[name], declared=d) for name, d in self.episodes.items()}
 
-    def checkpoint(self, predictions: Path | None, expected: str | None) -> str:
+    def checkpoint(self, predictions: Path, expected: str | None) -> str:
         """Who made a folder of predictions.
 
         Args:
@@ -82,7 +82,7 @@ class Manifest:
             ConfigurationError: the manifest knows no such folder, or another checkpoint made it.
         """
         for folder, name in self.checkpoints.items():
-            if predictions is not None and folder.resolve() == predictions.resolve():
+            if folder.resolve() == predictions.resolve():
                 if expected not in (None, name):
                     raise ConfigurationError(
                         f"suite.layout.checkpoint: {expected!r} was expected, but {self.file} says "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wbgpu.records.video import VideoInfo
+from wbgpu.records.video import VideoInfo, is_same_rate
 
 
 @dataclass(frozen=True)
@@ -25,20 +25,13 @@ class Declared:
 
     def contradiction(self, info: VideoInfo) -> str | None:
         """What is wrong with a clip that was opened, or ``None``."""
-        found = "x".join(map(str, self.size or (info.width, info.height)))
         if self.num_frames not in (None, info.num_frames):
             wrong = f"it has {info.num_frames} frame(s), but {self.num_frames} are declared"
-        elif found != info.resolution:
-            wrong = f"its frames are {info.resolution}, but {found} is declared"
-        elif not _same_rate(self.fps, info.fps):
+        elif self.size not in (None, (info.width, info.height)):
+            declared = "x".join(map(str, self.size))
+            wrong = f"its frames are {info.resolution}, but {declared} is declared"
+        elif not is_same_rate(self.fps, info.fps):
             wrong = f"it has {info.fps:g} frames per second, but {self.fps:g} are declared"
         else:
             return None
         return f"{wrong} by {self.place}"
-
-
-def _same_rate(declared: float | None, found: float | None) -> bool:
-    """Within the tolerance of strict alignment, which is worldbench's."""
-    if declared is None or found is None:
-        return True
-    return abs(declared - found) <= max(0.05, 0.01 * max(declared, found))

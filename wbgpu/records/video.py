@@ -21,6 +21,16 @@ predictions alone sees them in their own size. Both filters are Pillow's, antial
 _UNTIMED_BACKENDS = ("numpy", "pillow", "safetensors")
 
 
+def is_same_rate(one: float | None, other: float | None) -> bool:
+    """Whether two rates in frames per second pass for the same; an unknown one always does.
+
+    The tolerance, 0.05 or 1 % of the larger, is worldbench's.
+    """
+    if one is None or other is None:
+        return True
+    return abs(one - other) <= max(0.05, 0.01 * max(one, other))
+
+
 @dataclass(frozen=True)
 class VideoInfo:
     """One video, as a decoder will hand it out.

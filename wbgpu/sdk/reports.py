@@ -150,6 +150,7 @@ def verify_run(
         ground_truth, predictions, logits, actions: where the videos, saved logits and saved actions
             lie now; ``None`` takes what the file says.
         num_recomputed: random episodes to score again from their videos; imports torch if not 0.
+            It runs the code that the file names: only for results that you trust.
         seed: which ones.
     """
     given = (ground_truth, predictions, logits, actions)

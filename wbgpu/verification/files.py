@@ -257,7 +257,11 @@ def _layout(result: SuiteResult) -> Layout | None:
     if not module.startswith("wbgpu.episodes."):
         return None
     try:
-        layout: Layout = getattr(importlib.import_module(module), name)(**arguments)
+        kind = getattr(importlib.import_module(module), name)
+        # A function there may do anything, such as a download.
+        if not isinstance(kind, type) or not hasattr(kind, "pairs"):
+            return None
+        layout: Layout = kind(**arguments)
     except (ImportError, AttributeError, TypeError, ConfigurationError):
         return None
     return layout

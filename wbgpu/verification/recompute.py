@@ -45,6 +45,8 @@ def recompute_checks(
 ) -> Iterator[Check]:
     """Score ``num_episodes`` random episodes with the recorded configuration.
 
+    It may name any class or function, and all are called: only for results that one trusts.
+
     Args:
         result: as it was read.
         roots: where the files lie now.

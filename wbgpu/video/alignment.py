@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from wbgpu.errors import AlignmentError, ConfigurationError
-from wbgpu.records.video import Alignment, AlignmentPolicy, VideoInfo
+from wbgpu.records.video import Alignment, AlignmentPolicy, VideoInfo, is_same_rate
 
 # Rates closer than this differ by how a container rounds times: less than a frame in 10,000.
 _ROUNDING = 1e-4
@@ -77,7 +77,7 @@ def align(
         target=target,
         prediction=prediction,
         resized=_size(target) != _size(prediction),
-        fps_differed=_fps_differ(target, prediction),
+        fps_differed=not is_same_rate(target.fps, prediction.fps),
         max_count_mismatch=max_count_mismatch,
         warnings=tuple(_warnings(target, prediction, num_context)),
     )
@@ -127,7 +127,7 @@ def _check_strict(target: VideoInfo, prediction: VideoInfo, num_context: int) ->
         )
     one_is_unknown = (target.fps is None) != (prediction.fps is None)
     is_untimed = target.is_untimed or prediction.is_untimed
-    if (one_is_unknown and not is_untimed) or _fps_differ(target, prediction):
+    if (one_is_unknown and not is_untimed) or not is_same_rate(target.fps, prediction.fps):
         raise AlignmentError(
             f"{files}: the FPS is {_fps(prediction)} against {_fps(target)}; strict alignment "
             "requires equal frame rates (within 1 %). Write both with the same rate, or use safe "
@@ -148,7 +148,7 @@ def _warnings(target: VideoInfo, prediction: VideoInfo, num_context: int) -> lis
         warnings.append(
             f"The prediction is resized from {prediction.resolution} to {target.resolution}."
         )
-    if _fps_differ(target, prediction):
+    if not is_same_rate(target.fps, prediction.fps):
         warnings.append(
             f"Frame rates differ: ground truth {_fps(target)}, prediction {_fps(prediction)} "
             "frames per second; frames are compared by index, not by time."
@@ -180,10 +180,3 @@ def _size(video: VideoInfo) -> tuple[int, int]:
 
 def _fps(video: VideoInfo) -> str:
     return "unknown" if video.fps is None else f"{video.fps:.3f}"
-
-
-def _fps_differ(target: VideoInfo, prediction: VideoInfo) -> bool:
-    if target.fps is None or prediction.fps is None:
-        return False
-    tolerance = max(0.05, 0.01 * max(target.fps, prediction.fps))
-    return abs(target.fps - prediction.fps) > tolerance

@@ -14,6 +14,7 @@ import json
 import math
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import torch
 from model import VideoPredictor
@@ -92,7 +93,7 @@ def summarise(output: Path) -> str:
     return text
 
 
-def write_json(path: Path, document: dict[str, object]) -> None:
+def write_json(path: Path, document: dict[str, Any]) -> None:
     path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
@@ -161,7 +162,7 @@ def summary(results: dict[str, wbgpu.SuiteResult], means: dict[str, dict[str, fl
 
 def judge_question(
     results: dict[str, wbgpu.SuiteResult], baseline: str, candidate: str
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """What both gates say of a candidate, by how much it changed, and where that is sure."""
     verdict = wbgpu.gate(results[baseline], results[candidate], policy=POLICY)
     sure: dict[str, list[int]] = {}
@@ -183,7 +184,7 @@ def judge_question(
     }
 
 
-def verdict_table(verdicts: list[dict[str, object]]) -> list[str]:
+def verdict_table(verdicts: list[dict[str, Any]]) -> list[str]:
     names = ["composite", *POLICY.metric_margins]
     rows = [
         [
@@ -210,7 +211,7 @@ def verdict_table(verdicts: list[dict[str, object]]) -> list[str]:
     ]
 
 
-def watch_again(work: Path) -> dict[str, object]:
+def watch_again(work: Path) -> dict[str, Any]:
     """The callback's numbers during training against the checkpoints' afterwards."""
     differences = []
     for fold in range(NUM_FOLDS):

@@ -140,7 +140,7 @@ def judge_states(output: Path) -> tuple[Rows, list[Verdict]]:
                 "part": "states",
                 "baseline": baseline,
                 "candidate": candidate,
-                "worldbench": verdict.status,
+                "status": verdict.status,
                 "changes": {
                     "regret": [change.change, change.interval.lower, change.interval.upper]
                 },
@@ -157,7 +157,7 @@ def state_tables(regrets: Rows, verdicts: list[Verdict]) -> list[str]:
         *table(["contestant", "expected regret, nats a step"], rows),
         *table(
             ["question", "verdict", "change of regret, nats a step, with its 95 % interval"],
-            [[question(one), one["worldbench"], *changes(one)] for one in verdicts],
+            [[question(one), one["status"], *changes(one)] for one in verdicts],
         ),
     ]
 
