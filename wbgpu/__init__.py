@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from wbgpu.version import __version__
 
 if TYPE_CHECKING:
+    from wbgpu.aggregate.horizon_tests import horizon_tests
     from wbgpu.errors import WbgpuError
     from wbgpu.gating.noninferiority import Noninferiority
     from wbgpu.gating.thresholds import Thresholds
@@ -49,6 +50,7 @@ _HOMES = {
     "evaluate": "wbgpu.sdk",
     "gate": "wbgpu.sdk",
     "gate_regret": "wbgpu.sdk",
+    "horizon_tests": "wbgpu.aggregate.horizon_tests",
     "load_policy": "wbgpu.sdk",
     "load_result": "wbgpu.sdk",
     "rank": "wbgpu.sdk",
@@ -72,6 +74,7 @@ __all__ = [
     "evaluate",
     "gate",
     "gate_regret",
+    "horizon_tests",
     "load_policy",
     "load_result",
     "rank",

@@ -13,6 +13,7 @@ REASONS = {
     "needs GPUs",
     "needs SLURM",
     "needs the network",
+    "trains for minutes",
 }
 """Why a block may be marked ``<!-- not run: REASON -->``. Keep it short."""
 

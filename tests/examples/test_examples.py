@@ -121,18 +121,49 @@ def test_what_is_committed_names_no_place_of_a_machine(folder):
             assert place not in text, path
 
 
-@pytest.mark.parametrize("folder", ["robot_video", "robot_video_drawn"])
-def test_the_committed_verdicts_are_right(folder):
-    """A gate that passes a broken checkpoint or fails a better one."""
+def verdicts_of(folder):
     document = json.loads((COMMITTED / folder / "figures.json").read_text("utf-8"))
-    verdicts = {
-        (one["baseline"], one["candidate"]): one["noninferiority"] for one in document["verdicts"]
+    return {(one["baseline"], one["candidate"]): one for one in document["verdicts"]}
+
+
+def test_the_gate_passes_the_better_and_fails_the_broken_checkpoints():
+    """Where there are enough episodes to tell."""
+    verdicts = verdicts_of("robot_video_drawn")
+    assert verdicts["early", "late"]["noninferiority"] == "PASS"
+    assert verdicts["middle", "late"]["noninferiority"] == "PASS"
+    assert verdicts["late", "shuffled_actions"]["noninferiority"] == "FAIL"
+    assert verdicts["late", "frozen_video"]["noninferiority"] == "FAIL"
+
+
+def test_on_ten_real_episodes_the_moving_region_decides():
+    verdicts = verdicts_of("robot_video")
+    skill = {
+        pair: verdict["changes"]["skill_persistence_dynamic"]["says"]
+        for pair, verdict in verdicts.items()
     }
-    assert verdicts["early", "late"] == "PASS"
-    assert verdicts["late", "frozen_video"] == "FAIL"
-    assert verdicts["late", "shuffled_actions"] == "FAIL"
+    assert skill["copy_last", "late"] == skill["early", "late"] == "no worse"
+    assert skill["late", "frozen_video"] == "worse"
+    assert verdicts["late", "frozen_video"]["noninferiority"] == "FAIL"
+    assert skill["late", "shuffled_actions"] == "undecided"
+
+
+@pytest.mark.parametrize("folder", ["robot_video", "robot_video_drawn"])
+def test_the_callback_logged_the_numbers_of_the_checkpoints(folder):
     watched = json.loads((COMMITTED / folder / "watched.json").read_text("utf-8"))
     assert watched["largest_difference"] == 0
+    assert watched["num_numbers"] >= 300
+
+
+def test_pixels_and_regret_disagree_on_the_action_blind_model():
+    """The example that docs/checkpoint-validation.md explains."""
+    figures = json.loads((COMMITTED / "world_tokens/figures.json").read_text("utf-8"))["figures"]
+    values = {one["name"]: one["value"] for one in figures}
+    blind, middle = (
+        {name: values[f"frames {kind} {name}"] for name in ("psnr", "regret_nats_per_token")}
+        for kind in ("action_blind", "middle")
+    )
+    assert blind["regret_nats_per_token"] < middle["regret_nats_per_token"]
+    assert blind["psnr"] < middle["psnr"]
 
 
 def test_figures_outside_their_tolerance_are_named(tmp_path):

@@ -32,6 +32,7 @@ TOLERANCES = {
     "temporal_fidelity": 0.6,
 }
 """How far from the committed means another machine's training may end; two seeds are as far."""
+TESTED = ("visual_similarity", "psnr", "skill_persistence_dynamic")
 SHOWN_HORIZONS = (1, 4, 8)
 QUESTIONS = (
     ("copy_last", "late"),
@@ -165,8 +166,9 @@ def judge_question(
 ) -> dict[str, Any]:
     """What both gates say of a candidate, by how much it changed, and where that is sure."""
     verdict = wbgpu.gate(results[baseline], results[candidate], policy=POLICY)
+    comparison = wbgpu.compare(results[baseline], results[candidate])
     sure: dict[str, list[int]] = {}
-    for test in verdict.horizon_tests:
+    for test in wbgpu.horizon_tests(comparison, metrics=TESTED):
         if test.adjusted_p_value is not None and test.adjusted_p_value <= 0.05:
             better = (test.change > 0) == test.higher_is_better
             key = f"{test.metric} {'better' if better else 'worse'}"
@@ -177,10 +179,15 @@ def judge_question(
         "worldbench": wbgpu.gate(results[baseline], results[candidate]).status,
         "noninferiority": verdict.status,
         "changes": {
-            one.name: [one.estimate.mean, one.estimate.lower, one.estimate.upper]
+            one.name: {
+                "change": one.estimate.mean,
+                "lower": one.estimate.lower,
+                "upper": one.estimate.upper,
+                "says": "worse" if one.is_beyond else "no worse" if one.is_within else "undecided",
+            }
             for one in verdict.evidence
         },
-        "sure_at_horizons": {key: sorted(set(horizons)) for key, horizons in sure.items()},
+        "sure_at_horizons": sure,
     }
 
 
@@ -191,7 +198,7 @@ def verdict_table(verdicts: list[dict[str, Any]]) -> list[str]:
             f"{verdict['baseline']} to {verdict['candidate']}",
             verdict["worldbench"],
             verdict["noninferiority"],
-            *(interval(verdict["changes"].get(name)) for name in names),
+            *(change_cell(verdict["changes"][name]) for name in names),
             "; ".join(
                 f"{key} at {spans(horizons)}"
                 for key, horizons in verdict["sure_at_horizons"].items()
@@ -204,8 +211,9 @@ def verdict_table(verdicts: list[dict[str, Any]]) -> list[str]:
     header = ["question", "policy worldbench", "noninferiority", *names, "sure at horizons"]
     return [
         f"Verdicts. Margins of noninferiority: composite {POLICY.margin:g}, {margins}. Changes are "
-        "means of the paired differences with 95 % intervals. Sure: adjusted p <= 0.05, all "
-        "metrics and horizons as one family.",
+        "means of the paired differences with 95 % intervals; a number alone is no worse, worse or "
+        "undecided beside its margin. Sure: the change up to a horizon has "
+        f"an adjusted p of at most 0.05, with {', '.join(TESTED)} at all horizons as one family.",
         "",
         *table(header, rows),
     ]
@@ -232,10 +240,9 @@ def mean(values: list[float | None]) -> float:
     return sum(known) / len(known) if known else math.nan
 
 
-def interval(change: list[float | None] | None) -> str:
-    if change is None or change[1] is None:
-        return "-"
-    return f"{change[0]:+.3f} [{change[1]:+.3f}, {change[2]:+.3f}]"
+def change_cell(change: dict[str, Any]) -> str:
+    span = "{change:+.3f} [{lower:+.3f}, {upper:+.3f}]".format(**change)
+    return f"{change['says']}: {span}"
 
 
 def spans(horizons: list[int]) -> str:
