@@ -2,7 +2,7 @@
 """Compare the figures of a reproduced example with the committed ones, within their tolerances.
 
 Usage: compare_figures.py COMMITTED REPRODUCED, two folders with a figures.json. Exit 0: all figures
-are within the committed tolerances and all verdicts are the same; 1: not.
+are within the committed tolerances and all verdicts are the same; 1: not; 2: a file cannot be read.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ def main() -> int:
     for name in ("committed", "reproduced"):
         parser.add_argument(name, type=Path)
     folders = parser.parse_args()
-    committed, reproduced = (
-        json.loads((folder / "figures.json").read_text("utf-8"))
-        for folder in (folders.committed, folders.reproduced)
-    )
+    try:
+        committed, reproduced = (
+            read(folder / "figures.json") for folder in (folders.committed, folders.reproduced)
+        )
+    except (OSError, ValueError) as error:
+        print(f"compare_figures.py: {error}", file=sys.stderr)
+        return 2
     outside = compare_values(committed["figures"], reproduced["figures"])
     changed = compare_verdicts(committed["verdicts"], reproduced["verdicts"])
     print(
@@ -30,6 +33,25 @@ def main() -> int:
         f"{changed} of {len(committed['verdicts'])} verdicts changed"
     )
     return 1 if outside or changed else 0
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Figures and verdicts.
+
+    Raises:
+        ValueError: no JSON, or other JSON than judge.py writes.
+    """
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        for figure in document["figures"]:
+            for key in ("value", "tolerance"):
+                if type(figure[key]) not in (int, float):
+                    raise TypeError(f"{key} of {figure['name']} is no number")
+        for verdict in document["verdicts"]:
+            question(verdict)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: expected figures and verdicts of judge.py ({error!r})") from None
+    return document
 
 
 def compare_values(committed: list[dict[str, Any]], reproduced: list[dict[str, Any]]) -> int:

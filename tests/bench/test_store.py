@@ -250,3 +250,18 @@ def test_a_store_that_cannot_be_opened_says_why(tmp_path):
         Store("://")
     with pytest.raises(InputError, match="cannot be opened"):
         Store("postgresql://nobody@127.0.0.1:1/none")
+
+
+@pytest.mark.parametrize(
+    "name", ["a b.sqlite", "é.sqlite", "a?mode=ro.sqlite", "%41#.sqlite", ":memory:"]
+)
+def test_a_store_is_the_file_that_was_named(tmp_path, monkeypatch, name):
+    """Read as a URL, ``a?1`` and ``a?2`` were one database, and ``%41`` was ``A``."""
+    monkeypatch.chdir(tmp_path)
+    first = Store(name)
+    first.add_session(ROW, max_open=1)
+    first.close()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    again = Store(str(tmp_path / name))
+    assert again.session(ID) == ROW
+    again.close()

@@ -124,11 +124,32 @@ def test_some_episodes(tmp_path):
         ({"num_steps": True}, "num_steps: expected an integer"),
         ({"fps": 0}, "fps: expected a number above 0"),
         ({"fps": float("nan")}, "fps: expected a number above 0"),
+        ({"fps": float("inf")}, "fps: expected a number above 0"),
+        ({"fps": True}, "fps: expected a number above 0"),
+        ({"fps": "3"}, "fps: expected a number above 0"),
+        ({"episodes": "sample_0000"}, r"ids such as \[sample_0000\], got 'sample_0000'"),
+        ({"episodes": 3}, "episodes: expected different ids such as"),
+        ({"episodes": [None]}, "episodes: expected different ids such as"),
+        ({"episodes": {"a": 1}}, "episodes: expected different ids such as"),
+        ({"checkpoint": ["a"]}, "checkpoint: expected a name or null"),
+        ({"checkpoint": ""}, "checkpoint: expected a name or null"),
+        ({"dataset": True}, "dataset: expected a name or null"),
+        ({"same_truth": "maybe"}, "same_truth: expected true or false, got 'maybe'"),
     ],
 )
 def test_settings_that_fit_no_rollout(settings, message):
     with pytest.raises(ConfigurationError, match=message):
         layout(**settings)
+
+
+def test_names_of_digits_are_names(tmp_path):
+    """Hydra reads checkpoint=300000 as a number, which once ended in a crash after all scoring."""
+    root = files(tmp_path / "r", "10_gt.mp4", "10_gen.mp4")
+    named = layout(checkpoint=300000, dataset=5, episodes=[10])
+    described = named.describe(root, None)
+    assert described.checkpoint_name == "300000"
+    assert described.notes[0] == "Dataset: 5"
+    assert ids(named.pairs(root, None)) == ["10"]
 
 
 def test_what_is_known_of_a_suite(tmp_path):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
 from tests.episodes.nanowm_exports import files
@@ -59,3 +61,12 @@ def test_ground_truth_is_compared_by_its_bytes(tmp_path):
         PairingError, match=r"1_gt.mp4 is not the file .*same_truth=false\n.*1\n  1"
     ):
         check_same_truth(truths, other, ["0", "1", "2"])
+
+
+def test_ground_truth_is_compared_whatever_the_form_of_its_letters(tmp_path):
+    """Episodes pair in spite of it, so the check must not pass them over."""
+    ours = files(tmp_path / "a", unicodedata.normalize("NFC", "é_gt.mp4"))
+    theirs = files(tmp_path / "b", unicodedata.normalize("NFD", "é_gt.mp4"), content=b"y")
+    truths, other = find_rollouts(ours, "truth"), find_rollouts(theirs, "predictions")
+    with pytest.raises(PairingError, match="is not the file"):
+        check_same_truth(truths, other, truths.truths)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Any
 
 import pytest
@@ -86,6 +87,10 @@ def changed(key: str, value: Any) -> dict[str, Any]:
         ("fps", "3", r"\$\.fps: expected a number"),
         ("ground_truth_directory", "/gt", r"ground_truth_directory: expected a path within"),
         ("candidate_directory", "../c", r"candidate_directory: expected a path within"),
+        ("candidate_directory", "baseline", r"candidate_directory: 'baseline' is named as another"),
+        ("baseline_directory", "ground_truth", r"baseline_directory: 'ground_truth' is named as"),
+        ("baseline_directory", "\ud800", r"baseline_directory: expected a path within"),
+        ("baseline_checkpoint", "", r"\$\.baseline_checkpoint: expected a name, got an empty"),
         ("candidate_checkpoint", None, r"\$\.candidate_checkpoint: expected a string"),
         ("known_limitations", "none", r"known_limitations: expected a list"),
         ("episodes", [], "expected at least one episode"),
@@ -130,3 +135,12 @@ def test_the_folder_holds_what_the_manifest_lists(tmp_path):
     (root / "ground_truth/rt1/a.mp4").unlink()
     with pytest.raises(PairingError, match=r"rt1/a.mp4 is not there"):
         read(root).truths()
+
+
+@pytest.mark.parametrize(("listed", "on_disk"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_names_of_the_same_letters_are_the_same(tmp_path, listed, on_disk):
+    """A folder that was copied by way of macOS is still the manifest's."""
+    root = prepared(tmp_path / "p", unicodedata.normalize(on_disk, "é.mp4"))
+    write_manifest(root, manifest(unicodedata.normalize(listed, "é.mp4")))
+    (name,) = read(root).truths()
+    assert name == unicodedata.normalize("NFC", "é.mp4")

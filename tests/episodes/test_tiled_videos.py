@@ -58,6 +58,7 @@ def test_a_row_of_truths_above_a_row_of_predictions(tmp_path):
         ({"num_columns": 2, "truth": [2]}, "truth: expected different tiles from 0 to 1"),
         ({"num_columns": 2, "truth": [0, 0]}, "truth: expected different"),
         ({"num_columns": 2, "truth": []}, "truth: expected different"),
+        ({"num_columns": 2, "truth": 0}, r"truth: expected different .* such as \[0\], got 0"),
         ({"num_columns": 3, "truth": [0], "prediction": [1, 2]}, "1 tiles are truth and 2"),
     ],
 )

@@ -8,9 +8,12 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import torch
 
 from tests.conftest import REPOSITORY
+from wbgpu.video.encode import write_video
 
 EXAMPLES = REPOSITORY / "scripts/examples"
 COMMITTED = REPOSITORY / "artifacts/checkpoint_validation"
@@ -194,6 +197,71 @@ def test_figures_outside_their_tolerance_are_named(tmp_path):
         done = compare(committed, write(name, values, verdicts))
         assert done.returncode == 1, name
         assert message in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"figures": [{"name": "a", "value": "x", "tolerance": 1}], "verdicts": []}',
+        '{"figures": [{"name": "a", "value": null, "tolerance": 1}], "verdicts": []}',
+        '{"figures": [], "verdicts": [{}]}',
+    ],
+)
+def test_a_broken_file_is_no_difference(tmp_path, text):
+    """Exit 1 means other figures and nothing else."""
+    for name, content in (("whole", '{"figures": [], "verdicts": []}'), ("broken", text)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "figures.json").write_text(content)
+    for folders in (("whole", "broken"), ("broken", "whole"), ("whole", "none")):
+        done = compare(*(tmp_path / folder for folder in folders))
+        assert done.returncode == 2, folders
+        assert "Traceback" not in done.stderr
+        assert "figures.json" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected a project and OUTPUT"),
+        (["world_tokens"], "expected a project and OUTPUT"),
+        (["other", "out"], "expected robot_video or world_tokens, got other"),
+        (["world_tokens", "out", "episodes"], "too many arguments"),
+        (["robot_video", "out", "missing"], "no folder of episodes: missing"),
+    ],
+)
+def test_a_slip_of_the_finger_trains_nothing(tmp_path, arguments, message):
+    """A mistyped EPISODES once trained on drawn episodes and compared them with real ones."""
+    done = subprocess.run(
+        ["bash", EXAMPLES / "reproduce", *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not any(tmp_path.iterdir())
+
+
+def test_episodes_that_cannot_be_trained_on_are_named(tmp_path):
+    """Each once ended in a traceback of torch or NumPy, or only after the training."""
+
+    def message(folder):
+        start = f"import train\ntrain.NUM_FOLDS = 1\nsys.argv[1:] = [{folder!r}, 'work']"
+        with pytest.raises(AssertionError) as caught:
+            run("robot_video", f"{start}\ntrain.main()", tmp_path)
+        assert "Traceback" not in str(caught.value)
+        return str(caught.value)
+
+    (tmp_path / "episodes").mkdir()
+    assert "expected at least 1 episodes" in message("episodes")
+    write_video(tmp_path / "episodes/a.mp4", torch.zeros(2, 3, 16, 16, dtype=torch.uint8), 5.0)
+    assert "a.mp4 has no actions" in message("episodes")
+    np.savez(tmp_path / "episodes/a.npz", actions=np.zeros((2, 1)), states=np.zeros((2, 1)))
+    assert "expected one array of actions, found ['actions', 'states']" in message("episodes")
 
 
 def test_examples_use_only_what_is_public():

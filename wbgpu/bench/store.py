@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
+    URL,
     Engine,
     and_,
     bindparam,
@@ -311,7 +312,10 @@ def _sqlite(file: Path) -> Engine:
     except OSError as error:
         raise InputError(f"store: {file} cannot be opened: {error.strerror}") from None
     engine = create_engine(
-        f"sqlite:///{file}", pool_size=_NUM_CONNECTIONS, connect_args={"timeout": _LOCK_SECONDS}
+        # Not as text, in which % and ? of a path mean something; nor may :memory: be no file.
+        URL.create("sqlite", database=str(file.absolute())),
+        pool_size=_NUM_CONNECTIONS,
+        connect_args={"timeout": _LOCK_SECONDS},
     )
 
     @event.listens_for(engine, "connect")

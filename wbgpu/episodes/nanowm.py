@@ -8,6 +8,7 @@ by relative path, of videos, arrays or folders of images.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +51,8 @@ class NanoWMRollouts:
             files as those scored against.
 
     Raises:
-        ConfigurationError: a number is out of range, or an episode is named twice.
+        ConfigurationError: a value is out of range or of another type, or an episode is named
+            twice.
     """
 
     def __init__(
@@ -59,27 +61,28 @@ class NanoWMRollouts:
         num_steps: int | None = 8,
         fps: float | None = None,
         episodes: Sequence[str] | None = None,
-        checkpoint: str | None = None,
-        dataset: str | None = None,
+        checkpoint: str | int | None = None,
+        dataset: str | int | None = None,
         same_truth: bool = True,
     ) -> None:
         if num_steps is not None and (type(num_steps) is not int or num_steps < 1):
             raise ConfigurationError(
                 f"suite.layout.num_steps: expected an integer >= 1 or null, got {num_steps!r}"
             )
-        if fps is not None and not fps > 0:
-            raise ConfigurationError(f"suite.layout.fps: expected a number above 0, got {fps!r}")
-        chosen = None if episodes is None else [pairing_key(str(name)) for name in episodes]
-        if chosen is not None and (not chosen or len(set(chosen)) < len(chosen)):
+        if fps is not None and not (type(fps) in (int, float) and 0 < fps < math.inf):
             raise ConfigurationError(
-                f"suite.layout.episodes: expected different ids, got {list(episodes or ())}"
+                f"suite.layout.fps: expected a number above 0 or null, got {fps!r}"
+            )
+        if not isinstance(same_truth, bool):
+            raise ConfigurationError(
+                f"suite.layout.same_truth: expected true or false, got {same_truth!r}"
             )
         self._num_context = num_context
         self._num_steps = num_steps
         self._fps = fps
-        self._chosen = chosen
-        self._checkpoint = checkpoint
-        self._dataset = dataset
+        self._chosen = None if episodes is None else _different_ids(episodes)
+        self._checkpoint = _name("checkpoint", checkpoint)
+        self._dataset = _name("dataset", dataset)
         self._same_truth = same_truth
 
     def describe(self, ground_truth: Path, predictions: Path | None) -> SuiteDescription:
@@ -180,3 +183,24 @@ class NanoWMRollouts:
                 f"{counted(known)}"
             )
         return tuple(e for e, name in zip(episodes, known, strict=True) if name in self._chosen)
+
+
+def _different_ids(given: Sequence[str]) -> list[str]:
+    """As pairing sees them. Text is a sequence too, of letters."""
+    is_list = isinstance(given, Sequence) and not isinstance(given, str)
+    are_ids = is_list and all(type(name) in (str, int) for name in given)
+    ids = [pairing_key(str(name)) for name in given] if are_ids else []
+    if not ids or len(set(ids)) < len(ids):
+        raise ConfigurationError(
+            f"suite.layout.episodes: expected different ids such as [sample_0000], got {given!r}"
+        )
+    return ids
+
+
+def _name(key: str, given: str | int | None) -> str | None:
+    """A number is a name as well: that of a step."""
+    if given is None:
+        return None
+    if type(given) not in (str, int) or given == "":
+        raise ConfigurationError(f"suite.layout.{key}: expected a name or null, got {given!r}")
+    return str(given)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from wbgpu.episodes.pairing import counted
+from wbgpu.episodes.pairing import counted, pairing_key
 from wbgpu.episodes.videos import find_videos
 from wbgpu.errors import PairingError
 
@@ -83,18 +83,19 @@ def check_same_truth(truths: SavedRollouts, other: SavedRollouts, names: Iterabl
     Raises:
         PairingError: some are not the same bytes.
     """
+    beside = {pairing_key(name): path for name, path in other.truths.items()}
     differing = [
         name
         for name in names
-        if name in other.truths
-        and not filecmp.cmp(truths.truths[name], other.truths[name], shallow=False)
+        if (theirs := beside.get(pairing_key(name))) is not None
+        and not filecmp.cmp(truths.truths[name], theirs, shallow=False)
     ]
     if differing:
         name = differing[0]
         raise PairingError(
-            f"{other.truths[name]} is not the file {truths.truths[name]}, so the same name may be "
-            "another scene; score the predictions against the ground truth beside them, or, where "
-            "both were only encoded on other machines, set suite.layout.same_truth=false\n"
+            f"{beside[pairing_key(name)]} is not the file {truths.truths[name]}, so the same name "
+            "may be another scene; score the predictions against the ground truth beside them, or, "
+            "where both were only encoded on other machines, set suite.layout.same_truth=false\n"
             f"Episodes with other ground truth: {counted(differing)}"
         )
 

@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -26,6 +28,7 @@ MANIFEST = "manifest.json"
 ADAPTER = "nanowm_rt1_prepare_worldbench_inputs"
 SCHEMA_VERSION = "1"
 
+_TRUTH = "ground_truth"
 _ROLES = ("baseline", "candidate")
 
 
@@ -63,6 +66,8 @@ class Manifest:
             PairingError: the folder holds other clips than the manifest.
         """
         clips = exported_clips(self.ground_truth, "ground-truth")
+        # A copy by way of macOS may have other names of the same letters.
+        clips = {unicodedata.normalize("NFC", name): clip for name, clip in clips.items()}
         if differing := sorted(set(clips) ^ set(self.episodes)):
             where = "is not there" if differing[0] in self.episodes else f"is not in {self.file}"
             raise PairingError(
@@ -124,20 +129,31 @@ def read_manifest(
     fps = document["fps"].number()
     if fps <= 0:
         document["fps"].fail(f"expected a number above 0, got {fps:g}")
+    folders = _folders(document)
     optional = (document.optional_string(key) for key in ("dataset_source", "camera"))
     return Manifest(
         file=file,
         dataset=named,
         origin=tuple(text for text in optional if text is not None),
-        ground_truth=root / _inside(document["ground_truth_directory"]),
+        ground_truth=root / folders.pop(_TRUTH),
         checkpoints={
-            root / _inside(directory): document[f"{role}_checkpoint"].string()
-            for role in _ROLES
-            if (directory := document.get(f"{role}_directory")) is not None
+            root / folder: _name(document[f"{role}_checkpoint"]) for role, folder in folders.items()
         },
         episodes=_episodes(document, fps),
         limitations=document.optional_strings("known_limitations"),
     )
+
+
+def _folders(document: Node) -> dict[str, str]:
+    """By what they hold; ground truth that is also a prediction would score as perfect."""
+    found = {_TRUTH: _inside(document[f"{_TRUTH}_directory"])}
+    for role in _ROLES:
+        if (node := document.get(f"{role}_directory")) is not None:
+            folder = _inside(node)
+            if folder in found.values():
+                node.fail(f"{folder!r} is named as another folder already")
+            found[role] = folder
+    return found
 
 
 def _episodes(document: Node, fps: float) -> dict[str, Declared]:
@@ -160,7 +176,7 @@ def _episodes(document: Node, fps: float) -> dict[str, Declared]:
         size = tuple(side.integer() for side in node["resolution"].elements())
         if len(size) != 2 or 0 in size:
             node["resolution"].fail(f"expected width and height, got {list(size)}")
-        path = _inside(node["output_relative_path"])
+        path = unicodedata.normalize("NFC", _inside(node["output_relative_path"]))
         found[path] = Declared(f"{node.file}: {node.path}", total, (size[0], size[1]), fps)
     return dict(sorted(found.items()))
 
@@ -173,6 +189,12 @@ def _check_count(node: Node, expected: int | None, place: str) -> None:
 
 def _inside(node: Node) -> str:
     path = PurePosixPath(node.string())
-    if path.is_absolute() or ".." in path.parts or path == PurePosixPath() or "\0" in node.value:
+    is_outside = path.is_absolute() or ".." in path.parts or path == PurePosixPath()
+    # A lone surrogate is text in JSON, and no name of a file.
+    if is_outside or "\0" in node.value or re.search("[\ud800-\udfff]", node.value):
         node.fail(f"expected a path within the folder, got {node.value!r}")
     return path.as_posix()
+
+
+def _name(node: Node) -> str:
+    return node.string() or node.fail("expected a name, got an empty one")

@@ -106,12 +106,14 @@ class TiledVideos:
 
     def _tiles(self, name: str, given: Sequence[int] | None) -> tuple[int, ...]:
         num_tiles = self._num_columns * self._num_rows
-        tiles = tuple(range(num_tiles)) if given is None else tuple(given)
+        if given is None:
+            return tuple(range(num_tiles))
+        tiles = tuple(given) if isinstance(given, Sequence) else ()
         are_known = all(type(tile) is int and 0 <= tile < num_tiles for tile in tiles)
         if not tiles or not are_known or len(set(tiles)) < len(tiles):
             raise ConfigurationError(
-                f"suite.layout.{name}: expected different tiles from 0 to {num_tiles - 1}, got "
-                f"{list(tiles)}"
+                f"suite.layout.{name}: expected different tiles from 0 to {num_tiles - 1}, such as "
+                f"[0], got {given!r}"
             )
         return tiles
 

@@ -134,6 +134,13 @@ def main() -> None:
     if not settings.episodes.exists():
         draw_episodes(settings.episodes)
     names = sorted(path.stem for path in settings.episodes.glob("*.mp4"))
+    if len(names) < NUM_FOLDS:
+        raise SystemExit(
+            f"{settings.episodes}: expected at least {NUM_FOLDS} episodes <id>.mp4, one for each "
+            f"fold, found {len(names)}"
+        )
+    if missing := [name for name in names if not (settings.episodes / f"{name}.npz").is_file()]:
+        raise SystemExit(f"{settings.episodes}: {missing[0]}.mp4 has no actions, {missing[0]}.npz")
     whole = {name: read_episode(settings.episodes, name) for name in names}
     for name, (frames, actions) in whole.items():
         write_episode(settings.work / "suite", name, frames, actions)
@@ -190,6 +197,10 @@ def read_episode(folder: Path, name: str) -> tuple[Tensor, Tensor]:
     with av.open(str(folder / f"{name}.mp4")) as container:
         frames = np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)])
     with np.load(folder / f"{name}.npz") as arrays:
+        if len(arrays.files) != 1:
+            raise SystemExit(
+                f"{folder}/{name}.npz: expected one array of actions, found {arrays.files}"
+            )
         (actions,) = arrays.values()
     return torch.from_numpy(frames).permute(0, 3, 1, 2), torch.from_numpy(actions).float()
 
