@@ -50,6 +50,7 @@ def main() -> None:
     for name in ("work", "output"):
         parser.add_argument(name, type=Path)
     settings = parser.parse_args()
+    torch.set_num_threads(1)  # as in training, whose numbers are compared with these
     settings.output.mkdir(parents=True, exist_ok=True)
     for kind in KINDS:
         judge(kind, settings.work, settings.output)

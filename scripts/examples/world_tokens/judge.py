@@ -55,6 +55,7 @@ def main() -> None:
     for name in ("work", "output"):
         parser.add_argument(name, type=Path)
     settings = parser.parse_args()
+    torch.set_num_threads(1)  # as in training
     settings.output.mkdir(parents=True, exist_ok=True)
     play(settings.work, settings.output)
     predict_frames(settings.work, settings.output)
