@@ -41,6 +41,8 @@ TOLERANCES = {
     "skill_persistence_dynamic": 0.1,
 }
 """Relative: how far from the committed figures another machine's training may end."""
+EXACT = 1e-9
+"""Likewise, where nothing was trained."""
 PIXEL_METRICS = ("psnr", "visual_similarity", "skill_persistence_dynamic")
 QUESTIONS = (("early", "middle"), ("middle", "late"), ("late", "action_blind"))
 FRAME_QUESTIONS = (*QUESTIONS, ("middle", "action_blind"))
