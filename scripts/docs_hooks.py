@@ -48,6 +48,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     root = _root(config)
     docs = Path(config.docs_dir).relative_to(root).as_posix()
     uri = page.file.src_uri
+    if uri.startswith(f"{PREFIX}/"):
+        # Wide tables are what most of these pages hold.
+        page.meta.setdefault("hide", ["toc"])
     path = _path_in_repository(uri, docs)
     here = posixpath.dirname(uri) or "."
 

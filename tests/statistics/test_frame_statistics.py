@@ -31,6 +31,8 @@ def test_a_missing_statistic_is_named():
     """None would fail far away, in a metric's arithmetic."""
     with pytest.raises(ValueError, match="'luma_ssim' was not computed"):
         TABLE.require("luma_ssim")
+    with pytest.raises(ValueError, match=r"no statistic 'prediction_delta'.*prediction_delta_sum"):
+        TABLE.require("prediction_delta")
     with pytest.raises(ValueError, match="'ssim' was not computed"):
         FrameStatistics.cat([TABLE, FrameStatistics(num_values=torch.arange(2))])
 

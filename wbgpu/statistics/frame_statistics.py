@@ -93,8 +93,11 @@ class FrameStatistics:
         """The tensor of field ``name``.
 
         Raises:
-            ValueError: its group was not computed.
+            ValueError: there is no such field, or its group was not computed.
         """
+        known = [field.name for field in fields(self)]
+        if name not in known:
+            raise ValueError(f"there is no statistic {name!r}; there are {', '.join(known)}")
         value = getattr(self, name)
         if not isinstance(value, Tensor):
             raise ValueError(f"statistic {name!r} was not computed; present: {[*self.present()]}")

@@ -65,7 +65,7 @@ def summarise(output: Path) -> str:
     verdicts = [judge_question(results, *question) for question in QUESTIONS]
     watched = json.loads((output / "watched.json").read_text("utf-8"))
     lines = [
-        "# Checkpoints of the robot video example",
+        f"# Robot video: checkpoints on {len(results['late'].episodes)} episodes",
         "",
         "Made by `scripts/examples/robot_video/judge.py` from the JSON files beside this one.",
         "",
@@ -183,6 +183,7 @@ def judge_question(
         "candidate": candidate,
         "worldbench": wbgpu.gate(results[baseline], results[candidate]).status,
         "noninferiority": verdict.status,
+        "because_of": [reason(one) for one in (*verdict.failures, *verdict.undecided)],
         "changes": {
             one.name: {
                 "change": one.estimate.mean,
@@ -203,6 +204,7 @@ def verdict_table(verdicts: list[dict[str, Any]]) -> list[str]:
             f"{verdict['baseline']} to {verdict['candidate']}",
             verdict["worldbench"],
             verdict["noninferiority"],
+            ", ".join(verdict["because_of"]),
             *(change_cell(verdict["changes"][name]) for name in names),
             "; ".join(
                 f"{key} at {spans(horizons)}"
@@ -213,12 +215,20 @@ def verdict_table(verdicts: list[dict[str, Any]]) -> list[str]:
         for verdict in verdicts
     ]
     margins = ", ".join(f"{name} {value:g}" for name, value in POLICY.metric_margins.items())
-    header = ["question", "policy worldbench", "noninferiority", *names, "sure at horizons"]
+    header = [
+        "question",
+        "policy worldbench",
+        "noninferiority",
+        "because of",
+        *names,
+        "sure at horizons",
+    ]
     return [
-        f"Verdicts. Margins of noninferiority: composite {POLICY.margin:g}, {margins}. Changes are "
-        "means of the paired differences with 95 % intervals; a number alone is no worse, worse or "
-        "undecided beside its margin. Sure: the change up to a horizon has "
-        f"an adjusted p of at most 0.05, with {', '.join(TESTED)} at all horizons as one family.",
+        f"Verdicts. Margins of noninferiority: composite {POLICY.margin:g}, and as much for each "
+        f"of its metrics up to each horizon, {margins}. Changes are means of the paired "
+        "differences with 95 % intervals; a number alone is no worse, worse or undecided beside "
+        "its margin. Sure: the change up to a horizon has an adjusted p of at most 0.05, with "
+        f"{', '.join(TESTED)} at all horizons as one family.",
         "",
         *table(header, rows),
     ]
@@ -243,6 +253,14 @@ def watch_again(work: Path) -> dict[str, Any]:
 def mean(values: list[float | None]) -> float:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else math.nan
+
+
+def reason(failure: Any) -> str:
+    """What failed a candidate, or left it undecided."""
+    evidence = failure.evidence
+    name = evidence.get("name") or evidence["metric"]
+    horizons = evidence.get("horizons")
+    return f"{name} at {spans(horizons)}" if horizons else name
 
 
 def change_cell(change: dict[str, Any]) -> str:

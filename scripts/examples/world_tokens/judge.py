@@ -69,7 +69,7 @@ def summarise(output: Path) -> str:
     regrets, state_verdicts = judge_states(output)
     means, frame_verdicts = judge_frames(output)
     lines = [
-        "# Checkpoints of the token world models example",
+        "# Token world models: checkpoints against the exact answer",
         "",
         "Made by `scripts/examples/world_tokens/judge.py` from the JSON files beside this one.",
         "",
@@ -217,6 +217,7 @@ def judge_frames(output: Path) -> tuple[Rows, list[Verdict]]:
                 "candidate": candidate,
                 "worldbench": wbgpu.gate(results[baseline], results[candidate]).status,
                 "noninferiority": verdict.status,
+                "because_of": [reason(one) for one in (*verdict.failures, *verdict.undecided)],
                 "changes": {
                     one.name: [one.estimate.mean, one.estimate.lower, one.estimate.upper]
                     for one in verdict.evidence
@@ -253,10 +254,20 @@ def frame_tables(means: Rows, verdicts: list[Verdict]) -> list[str]:
         "",
         f"In the other order than by regret: {'; '.join(apart) or 'none'}.",
         "",
+        f"Margins of noninferiority: composite {POLICY.margin:g}, and as much for each of its "
+        f"metrics up to each horizon, log_loss {POLICY.metric_margins['log_loss']:g}. Changes are "
+        "means of the paired differences with 95 % intervals.",
+        "",
         *table(
-            ["question", "policy worldbench", "noninferiority", "composite", "log_loss, nats"],
             [
-                [question(one), one["worldbench"], one["noninferiority"], *changes(one)]
+                *("question", "policy worldbench", "noninferiority", "because of"),
+                *("composite", "log_loss, nats"),
+            ],
+            [
+                [
+                    *(question(one), one["worldbench"], one["noninferiority"]),
+                    *(", ".join(one["because_of"]), *changes(one)),
+                ]
                 for one in verdicts
             ],
         ),
@@ -308,6 +319,14 @@ def regret_of_tokens(result: wbgpu.SuiteResult) -> float:
 def mean(result: wbgpu.SuiteResult, name: str) -> float:
     values = [episode.metrics[name].value for episode in result.episodes]
     return float(np.mean([value for value in values if value is not None]))
+
+
+def reason(failure: Any) -> str:
+    """What failed a candidate, or left it undecided."""
+    evidence = failure.evidence
+    name = evidence.get("name") or evidence["metric"]
+    horizons = evidence.get("horizons")
+    return f"{name} up to t+{horizons[0]} ... t+{horizons[-1]}" if horizons else name
 
 
 def question(verdict: Verdict) -> str:
